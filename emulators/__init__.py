@@ -1,0 +1,1 @@
+"""Phones. This package knows devices and never tasks, sessions or models."""

@@ -1,0 +1,1 @@
+"""The simulated phone: Android's wire and shell over one state object, drawn with Skia."""

@@ -1,0 +1,290 @@
+"""What apps are built of. A screen is a value: `Activity.build` returns a tree of these, and nothing here draws.
+
+Widgets are plain data with callbacks; `layout.py` measures and places them, `painter.py` turns the placed tree into a
+display list, `accessibility.py` turns it into `UiNode`s. Lengths are dp (density-independent pixels) unless the name
+says otherwise; colours are roles of the theme (`"primary"`, `"on_surface"`), or "#RRGGBB" / "#AARRGGBB".
+
+`key` names a widget among its screen: it is where scroll offset, text and focus live across rebuilds, and it becomes
+the resource-id (`package:id/key`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+Callback = Callable[[], None]
+Align = Literal["start", "center", "end", "stretch"]
+Role = str
+"""A text style of Material 3: display_large ... headline_small, title_large, body_medium, label_large, ..."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Widget:
+    """Fields that every widget shares."""
+
+    key: str = ""
+    description: str = ""
+    """Content description for accessibility."""
+    on_tap: Callback | None = None
+    on_long_press: Callback | None = None
+    enabled: bool = True
+    selected: bool = False
+    width: float | Literal["fill", "wrap"] = "wrap"
+    height: float | Literal["fill", "wrap"] = "wrap"
+    weight: float = 0.0
+    """Share of the space left over in a Row or Column; 0 takes its own size."""
+    padding: tuple[float, float, float, float] = (0, 0, 0, 0)
+    """Left, top, right, bottom."""
+    background: str | None = None
+    radius: float = 0.0
+    border: str | None = None
+
+
+# --- boxes ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column(Widget):
+    children: tuple[Widget, ...] = ()
+    gap: float = 0.0
+    align: Align = "stretch"
+    justify: Literal["start", "center", "end", "space_between"] = "start"
+    class_name: str = "android.widget.LinearLayout"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row(Widget):
+    children: tuple[Widget, ...] = ()
+    gap: float = 0.0
+    align: Align = "center"
+    justify: Literal["start", "center", "end", "space_between"] = "start"
+    class_name: str = "android.widget.LinearLayout"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stack(Widget):
+    """Children over each other, each placed by its own alignment (horizontal, vertical)."""
+
+    children: tuple[tuple[Widget, Align, Align], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid(Widget):
+    children: tuple[Widget, ...] = ()
+    columns: int = 2
+    gap: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scroll(Widget):
+    """A vertically scrolling column. Needs a `key`."""
+
+    children: tuple[Widget, ...] = ()
+    gap: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spacer(Widget):
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divider(Widget):
+    pass
+
+
+# --- content -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text(Widget):
+    text: str
+    style: Role = "body_large"
+    color: str = "on_surface"
+    max_lines: int | None = None
+    """Longer text ends in an ellipsis."""
+    text_align: Literal["start", "center", "end"] = "start"
+    monospace: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Icon(Widget):
+    """A Material Design icon by its name ("wifi", "arrow-left")."""
+
+    icon: str
+    size: float = 24
+    color: str = "on_surface_variant"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Avatar(Widget):
+    """A coloured disc with a letter or an icon."""
+
+    letter: str = ""
+    icon: str = ""
+    color: str = "primary"
+    size: float = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Canvas(Widget):
+    """A drawing of an app's own (a dial, a progress ring): display-list operations in dp of its own box."""
+
+    operations: tuple[tuple[object, ...], ...] = ()
+
+
+# --- controls ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Button(Widget):
+    text: str
+    kind: Literal["filled", "tonal", "outlined", "text"] = "filled"
+    icon: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class IconButton(Widget):
+    """`description` is what accessibility reads."""
+
+    icon: str
+    color: str = "on_surface_variant"
+    size: float = 24
+    container: str | None = None
+    """Colour of a round container, None for none."""
+    diameter: float = 48
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fab(Widget):
+    icon: str
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Switch(Widget):
+    checked: bool
+    on_change: Callable[[bool], None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkbox(Widget):
+    checked: bool
+    on_change: Callable[[bool], None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Radio(Widget):
+    checked: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slider(Widget):
+    """Value in 0..1; the ends are reached exactly by a tap or swipe to the ends of the track."""
+
+    value: float
+    on_change: Callable[[float], None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextField(Widget):
+    """Editable text; the text itself lives in the activity, under whatever `on_change` writes."""
+
+    value: str
+    on_change: Callable[[str], None] | None = None
+    on_submit: Callback | None = None
+    """The keyboard's action key (Enter) in a single-line field."""
+    hint: str = ""
+    label: str = ""
+    kind: Literal["outlined", "plain"] = "outlined"
+    multiline: bool = False
+    number: bool = False
+    """Brings up the numeric keyboard."""
+    style: Role = "body_large"
+    monospace: bool = False
+    autofocus: bool = False
+    """Takes the focus when it first appears."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListItem(Widget):
+    """A Material list row; a `trailing` Switch or Checkbox is toggled by tapping the row."""
+
+    title: str
+    subtitle: str = ""
+    leading: Widget | None = None
+    trailing: Widget | None = None
+    max_lines: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tab:
+    text: str
+    icon: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TabBar(Widget):
+    tabs: tuple[Tab, ...]
+    index: int
+    on_select: Callable[[int], None] | None = None
+    place: Literal["top", "bottom"] = "top"
+    """Top: Material tabs with an underline. Bottom: a navigation bar with icon pills."""
+
+
+# --- screens -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppBar(Widget):
+    title: str = ""
+    on_back: Callback | None = None
+    """None: no arrow."""
+    navigation_icon: str = "arrow-left"
+    actions: tuple[Widget, ...] = ()
+    large: bool = False
+    """Settings-like: a tall bar with the title in large type."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scaffold(Widget):
+    """A full screen: bar above, body that fills, bar below, floating button, status-bar colour from its background."""
+
+    body: Widget
+    app_bar: Widget | None = None
+    bottom_bar: Widget | None = None
+    fab: Widget | None = None
+    background: str | None = "surface"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """A button of a dialog or an entry of a menu."""
+
+    text: str
+    on_tap: Callback
+    enabled: bool = True
+    icon: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialog(Widget):
+    """A modal dialog; an activity returns it from `Activity.dialog`. Tapping beside it or BACK calls `on_dismiss`."""
+
+    title: str = ""
+    body: Widget | None = None
+    actions: tuple[Action, ...] = ()
+    on_dismiss: Callback | None = None
+    icon: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Menu(Widget):
+    """A popup menu, at the top right under the app bar unless anchored to the widget whose key is `anchor`."""
+
+    items: tuple[Action, ...] = ()
+    on_dismiss: Callback | None = None
+    anchor: str = ""

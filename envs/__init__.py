@@ -1,0 +1,1 @@
+"""Sessions: tasks, tools, rewards and the wire. This package never imports a model library."""

@@ -1,0 +1,83 @@
+"""What a task is: a goal drawn from a seed, a way to set the phone up, a verdict, and an oracle that solves it.
+
+A task touches a phone only through `Device` and judges only by what adb can see, so the same task runs on a simulated
+and on a real phone. Its oracle plays through the public session API, by taps and typing, as an agent would.
+"""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from emulators.device import Device
+from emulators.state import DeviceState
+from envs.types import Split
+
+if TYPE_CHECKING:
+    from envs.tasks.hand import Hand
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What a verdict is formed from."""
+
+    state: DeviceState
+    """Now."""
+    initial: DeviceState
+    """After setup."""
+    finished: bool
+    """The agent called `finish`."""
+    claimed_success: bool
+    """With status success."""
+    answer: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """One sub-goal and whether it holds."""
+
+    name: str
+    holds: bool
+
+
+class Task(ABC):
+    """One template with its parameters drawn. Instances are immutable."""
+
+    name: ClassVar[str]
+    """`<area>.<what>`, as in "settings.wifi_on"."""
+    suite: ClassVar[str] = "phone"
+    description: ClassVar[str]
+    """The template in one line."""
+    apps: ClassVar[tuple[str, ...]] = ()
+    splits: ClassVar[tuple[Split, ...]] = ("train", "validation", "test")
+    max_turns: ClassVar[int] = 15
+    tools: ClassVar[tuple[str, ...]] = ("phone", "finish")
+    needs_device: ClassVar[bool] = True
+
+    @classmethod
+    @abstractmethod
+    def sample(cls, rng: random.Random, split: Split) -> Task:
+        """Draw the parameters; splits differ in their values."""
+
+    @property
+    @abstractmethod
+    def goal(self) -> str:
+        """What the agent is told."""
+
+    async def setup(self, device: Device, *, timeout_s: float) -> None:
+        """Bring a freshly reset phone to the initial state (shell, push, intents; no taps needed)."""
+
+    @abstractmethod
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        """Return the sub-goals; the task succeeds when all hold, nothing else changed, and the agent finished."""
+
+    def allowed(self) -> Sequence[str]:
+        """Return fnmatch patterns of the state keys that may change without being a side effect."""
+        return ()
+
+    @abstractmethod
+    async def solve(self, hand: Hand) -> None:
+        """Play the task: the oracle. The hand ends the episode by `hand.finish`."""
