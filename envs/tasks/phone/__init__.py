@@ -1,0 +1,13 @@
+"""The phone suite: tasks over Settings, Contacts, Clock, Notes and Files. `PHONE_TASKS` lists them all."""
+
+from __future__ import annotations
+
+from envs.tasks.phone import settings
+from envs.tasks.task import Task
+
+PHONE_TASKS: tuple[type[Task], ...] = (
+    settings.WifiOn,
+    settings.WifiOff,
+    settings.BluetoothOn,
+    settings.BluetoothOff,
+)

@@ -1,0 +1,60 @@
+"""What the tasks of the phone suite share: wordings per split, setup through the shell, and reading the state."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from emulators.device import Device
+from emulators.errors import CommandFailed
+from envs.tasks.task import Task
+from envs.types import Split
+
+T = TypeVar("T")
+
+Pool = Mapping[Split, Sequence[T]]
+"""Values to draw from, by split; disjoint, so that nothing of the test split is seen in training."""
+
+ALWAYS_ALLOWED = ("foreground",)
+"""Looking around is no side effect."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhoneTask(Task):
+    """A template whose goal is one of its split's wordings, filled in with its parameters."""
+
+    holds_untouched: ClassVar[bool] = False
+    """A "verify" variant: nothing has to be done, and saying so by `finish` is the job."""
+    wordings: ClassVar[Pool[str]]
+    """Format strings over the parameters' names."""
+
+    wording: str
+
+    @property
+    def goal(self) -> str:
+        return self.wording.format(**vars(self))
+
+    def allowed(self) -> Sequence[str]:
+        return (*ALWAYS_ALLOWED, *self.may_change())
+
+    def may_change(self) -> Sequence[str]:
+        """Return the patterns of state keys that this task is about."""
+        return ()
+
+
+async def run(device: Device, *commands: str, timeout_s: float) -> str:
+    """Run shell commands one after the other and return what they print.
+
+    Raises: CommandFailed: one of them exited non-zero; those after it did not run.
+    """
+    line = " && ".join(commands)
+    result = await device.shell(line, timeout_s=timeout_s)
+    if result.exit_code != 0:
+        raise CommandFailed(line, result.exit_code, result.stderr or result.stdout)
+    return result.stdout
+
+
+def pick(rng: random.Random, pool: Pool[T], split: Split) -> T:
+    return rng.choice(pool[split])
