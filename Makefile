@@ -1,0 +1,72 @@
+# RLFactory. `make train` and `make test` set everything up by themselves; `make` lists what there is.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+SEED ?= 1
+RECIPE ?= tiny_phone
+TRANSPORT ?= direct
+ADDRESS ?= 127.0.0.1:7300
+POLICY ?= oracle
+ARGS ?=
+
+.PHONY: help setup train test test-browser check format serve eval report emulators images proto bench constraints clean
+
+help:  ## Show this list
+	@awk 'BEGIN {FS = ":.*## "; print "make <target>, with VENV=.venv PYTHON=python3 and:\n"} \
+	  /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup:  ## Make the virtual environment (done by every other target, at once when nothing changed)
+	@$(PYTHON) scripts/setup.py $(VENV)
+
+train: setup  ## Train an agent: SEED=1 RECIPE=tiny_phone TRANSPORT=direct|adb ARGS="key=value ..."
+	@$(BIN)/rlfactory train $(RECIPE) --seed $(SEED) --transport $(TRANSPORT) $(ARGS)
+
+test: setup  ## Run all tests with coverage of emulators and envs: ARGS="-k wifi"
+	@$(BIN)/python -m pytest -n 2 --dist loadscope --cov=emulators --cov=envs --cov-report=term:skip-covered \
+	  --cov-fail-under=85 $(ARGS)
+
+test-browser: setup  ## Run the tests of the report in Chromium
+	@$(BIN)/python -m pytest tests/browser $(ARGS)
+
+check: setup  ## Check format, lint, types, layering, generated code, and run the quick tests
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python scripts/generate_proto.py --check
+	@$(BIN)/python -m pytest -q -n 2 -m "not train and not browser and not docker and not gpu" $(ARGS)
+
+format: setup  ## Format the code and mend what the linter can
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+
+serve: setup  ## Serve environments over gRPC: ADDRESS=127.0.0.1:7300
+	@$(BIN)/rlfactory serve --address $(ADDRESS) $(ARGS)
+
+eval: setup  ## Evaluate a policy: POLICY=oracle|random|checkpoint:PATH|openai:URL,MODEL
+	@$(BIN)/rlfactory eval --policy $(POLICY) $(ARGS)
+
+report: setup  ## Make runs/latest/report.html again
+	@$(BIN)/rlfactory report $(ARGS)
+
+emulators: setup  ## Start phones that adb can reach: ARGS="--phones 4"
+	@$(BIN)/rlfactory emulators $(ARGS)
+
+images:  ## Build the container images (not there yet: phones are simulated in processes)
+	@echo "error: there are no container images yet; phones run as processes: make serve, make emulators" >&2; exit 1
+
+proto: setup  ## Generate envs/v1 from proto/envs/v1/env.proto
+	@$(BIN)/python scripts/generate_proto.py
+
+bench: setup  ## Measure the phones: ARGS=--json
+	@$(BIN)/python -m benchmarks.phones $(ARGS)
+
+constraints: setup  ## Write constraints.txt from the present environment
+	@$(BIN)/python scripts/freeze.py > constraints.txt.new && mv constraints.txt.new constraints.txt
+
+clean:  ## Remove the virtual environment and caches (runs/ stays)
+	@rm -rf $(VENV) $(VENV).lock build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

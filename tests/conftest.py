@@ -1,0 +1,48 @@
+"""What every test shares: a way for CI to forbid skips.
+
+`RLFACTORY_REQUIRE=train,browser` says that this machine has what tests with these markers need. A test may then skip
+only when it carries another of the markers below; any other skip counts as a failure.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+OPTIONAL = frozenset({"train", "browser", "docker", "gpu"})
+REQUIRE_VARIABLE = "RLFACTORY_REQUIRE"
+
+
+def required_markers() -> frozenset[str] | None:
+    """Return the markers whose tests must run, None when skips are nobody's concern."""
+    value = os.environ.get(REQUIRE_VARIABLE)
+    if value is None:
+        return None
+    names = frozenset(name for name in value.split(",") if name)
+    if unknown := names - OPTIONAL:
+        raise pytest.UsageError(f"{REQUIRE_VARIABLE} names unknown markers: {', '.join(sorted(unknown))}")
+    return names
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
+    report = yield
+    required = required_markers()
+    if report.skipped and required is not None and not hasattr(report, "wasxfail"):
+        carried = {marker.name for marker in item.iter_markers()} & OPTIONAL
+        if carried <= required:
+            report.outcome = "failed"
+            report.longrepr = f"skipped, though {REQUIRE_VARIABLE}={','.join(sorted(required))}: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[Any]:
+    report = yield
+    if report.skipped and required_markers() is not None:
+        report.outcome = "failed"
+        report.longrepr = f"module skipped, though {REQUIRE_VARIABLE} is set: {report.longrepr}"
+    return report
