@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Callback = Callable[[], None]
+Direction = Literal["up", "down", "left", "right"]
 Align = Literal["start", "center", "end", "stretch"]
 Role = str
 """A text style of Material 3: display_large ... headline_small, title_large, body_medium, label_large, ..."""
@@ -40,6 +41,10 @@ class Widget:
     background: str | None = None
     radius: float = 0.0
     border: str | None = None
+    on_swipe: Callable[[Direction], None] | None = None
+    """A swipe that began here and that nothing inside used."""
+    on_drop: Callable[[str], None] | None = None
+    """This was dragged (long press, then move) and let go over the widget whose key is the argument ("" for none)."""
 
 
 # --- boxes ---------------------------------------------------------------------------------------------------------
@@ -130,7 +135,16 @@ class Avatar(Widget):
 
 @dataclass(frozen=True, kw_only=True)
 class Canvas(Widget):
-    """A drawing of an app's own (a dial, a progress ring): display-list operations in dp of its own box."""
+    """A drawing of an app's own (a dial, a progress ring): operations in dp of its own box, drawn in order.
+
+    Give it `width` and `height`. Angles are degrees clockwise from three o'clock; colours as everywhere.
+
+        ("rect", left, top, right, bottom, color)        ("rrect", left, top, right, bottom, radius, color)
+        ("circle", cx, cy, radius, color)                ("ring", cx, cy, radius, stroke, color)
+        ("arc", cx, cy, radius, start, sweep, stroke, color)
+        ("line", x1, y1, x2, y2, stroke, color)          ("polygon", ((x, y), ...), color)
+        ("text", cx, cy, text, style, color)             ("icon", cx, cy, size, icon, color)
+    """
 
     operations: tuple[tuple[object, ...], ...] = ()
 
@@ -204,6 +218,8 @@ class TextField(Widget):
     """Brings up the numeric keyboard."""
     style: Role = "body_large"
     monospace: bool = False
+    password: bool = False
+    """Shown as dots."""
     autofocus: bool = False
     """Takes the focus when it first appears."""
 
@@ -217,6 +233,9 @@ class ListItem(Widget):
     leading: Widget | None = None
     trailing: Widget | None = None
     max_lines: int = 2
+    title_style: Role = "body_large"
+    """Settings screens use "settings_item"."""
+    title_color: str = "on_surface"
 
 
 @dataclass(frozen=True, kw_only=True)
