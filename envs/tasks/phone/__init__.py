@@ -5,9 +5,4 @@ from __future__ import annotations
 from envs.tasks.phone import settings
 from envs.tasks.task import Task
 
-PHONE_TASKS: tuple[type[Task], ...] = (
-    settings.WifiOn,
-    settings.WifiOff,
-    settings.BluetoothOn,
-    settings.BluetoothOff,
-)
+PHONE_TASKS: tuple[type[Task], ...] = (*settings.TASKS,)

@@ -1,9 +1,11 @@
-"""What the tasks of the phone suite share: wordings per split, setup through the shell, and reading the state."""
+"""What the tasks of the phone suite share: wordings per split, drawing, and running setup commands."""
 
 from __future__ import annotations
 
+import fnmatch
 import random
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
@@ -28,7 +30,7 @@ class PhoneTask(Task):
     holds_untouched: ClassVar[bool] = False
     """A "verify" variant: nothing has to be done, and saying so by `finish` is the job."""
     wordings: ClassVar[Pool[str]]
-    """Format strings over the parameters' names."""
+    """Format strings over the names of the fields."""
 
     wording: str
 
@@ -40,11 +42,11 @@ class PhoneTask(Task):
         return (*ALWAYS_ALLOWED, *self.may_change())
 
     def may_change(self) -> Sequence[str]:
-        """Return the patterns of state keys that this task is about."""
+        """Return the patterns of the state keys that this task is about."""
         return ()
 
 
-async def run(device: Device, *commands: str, timeout_s: float) -> str:
+async def run(device: Device, commands: Iterable[str], *, timeout_s: float) -> str:
     """Run shell commands one after the other and return what they print.
 
     Raises: CommandFailed: one of them exited non-zero; those after it did not run.
@@ -58,3 +60,21 @@ async def run(device: Device, *commands: str, timeout_s: float) -> str:
 
 def pick(rng: random.Random, pool: Pool[T], split: Split) -> T:
     return rng.choice(pool[split])
+
+
+def literal(key: str) -> str:
+    """Return the fnmatch pattern that matches exactly this key."""
+    return re.sub(r"([\[*?])", r"[\1]", key)
+
+
+def matches(key: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(key, pattern) for pattern in patterns)
+
+
+def same_answer(given: str, wanted: str) -> bool:
+    """Compare two answers by their letters and digits, whatever the case, spacing and punctuation."""
+    return _bare(given) == _bare(wanted)
+
+
+def _bare(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())

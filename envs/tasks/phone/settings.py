@@ -1,119 +1,296 @@
-"""Tasks in Settings: radios and the brightness of the screen."""
+"""Tasks in Settings: radios, airplane mode, brightness, looks, and what the About page says."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from emulators.device import Device
 from envs.tasks.hand import Hand
-from envs.tasks.phone.base import PhoneTask, Pool, pick, run
+from envs.tasks.phone import flows
+from envs.tasks.phone.base import PhoneTask, Pool, pick, run, same_answer
+from envs.tasks.phone.pools import DEVICE_NAMES
+from envs.tasks.phone.reading import flag
 from envs.tasks.task import Check, Outcome
 from envs.types import Split
 
-SETTINGS = "com.android.settings"
-WIFI_KEY = "settings/global/wifi_on"
-BLUETOOTH_KEY = "settings/global/bluetooth_on"
-AIRPLANE_KEY = "settings/global/airplane_mode_on"
-BRIGHTNESS_KEY = "settings/system/screen_brightness"
+WIFI = "settings/global/wifi_on"
+BLUETOOTH = "settings/global/bluetooth_on"
+AIRPLANE = "settings/global/airplane_mode_on"
+BRIGHTNESS = "settings/system/screen_brightness"
 
 
 @dataclass(frozen=True, kw_only=True)
-class RadioTask(PhoneTask):
-    """One radio has to end up on or off."""
+class Start:
+    """How Settings stands when the episode begins."""
 
-    apps: ClassVar[tuple[str, ...]] = (SETTINGS,)
-    max_turns: ClassVar[int] = 10
-    key: ClassVar[str]
-    service: ClassVar[str]
-    """As `svc` calls it."""
-    wanted_on: ClassVar[bool]
-    route: ClassVar[tuple[str, ...]]
-    """What to tap from the first page of Settings on."""
+    wifi: bool
+    bluetooth: bool
+    brightness: int
+    """1..255."""
 
-    other_on: bool
-    """State of the other radio, for variety."""
-
-    @classmethod
-    def sample(cls, rng: random.Random, split: Split) -> RadioTask:
-        return cls(wording=pick(rng, cls.wordings, split), other_on=rng.random() < 0.5)
-
-    async def setup(self, device: Device, *, timeout_s: float) -> None:
-        other = "bluetooth" if self.service == "wifi" else "wifi"
-        await run(
-            device,
-            f"svc {self.service} {'disable' if self.wanted_on ^ self.holds_untouched else 'enable'}",
-            f"svc {other} {'enable' if self.other_on else 'disable'}",
-            timeout_s=timeout_s,
+    @property
+    def commands(self) -> tuple[str, ...]:
+        return (
+            f"svc wifi {'enable' if self.wifi else 'disable'}",
+            f"svc bluetooth {'enable' if self.bluetooth else 'disable'}",
+            f"settings put system screen_brightness {self.brightness}",
         )
 
+
+@dataclass(frozen=True, kw_only=True)
+class SettingsTask(PhoneTask):
+    """Radios end up as asked; those not named are drawn, for variety, and have to stay."""
+
+    apps: ClassVar[tuple[str, ...]] = (flows.SETTINGS,)
+    max_turns: ClassVar[int] = 10
+    wifi: ClassVar[bool | None] = None
+    """Wanted; None for no matter of this task."""
+    bluetooth: ClassVar[bool | None] = None
+
+    start: Start
+
+    @classmethod
+    def sample(cls, rng: random.Random, split: Split) -> Self:
+        return cls(wording=pick(rng, cls.wordings, split), start=cls.draw_start(rng))
+
+    @classmethod
+    def draw_start(cls, rng: random.Random) -> Start:
+        def first(wanted: bool | None) -> bool:
+            drawn = rng.random() < 0.5
+            return drawn if wanted is None else wanted == cls.holds_untouched
+
+        return Start(wifi=first(cls.wifi), bluetooth=first(cls.bluetooth), brightness=rng.randrange(60, 200))
+
+    async def setup(self, device: Device, *, timeout_s: float) -> None:
+        await run(device, self.setup_commands(), timeout_s=timeout_s)
+
+    def setup_commands(self) -> tuple[str, ...]:
+        return self.start.commands
+
     def checks(self, outcome: Outcome) -> Sequence[Check]:
-        is_on = outcome.state.get(self.key, "0") != "0"
-        return (Check(name=f"{self.service} is {'on' if self.wanted_on else 'off'}", holds=is_on == self.wanted_on),)
+        wanted = {WIFI: self.wifi, BLUETOOTH: self.bluetooth}
+        return tuple(
+            Check(name=f"{key.rpartition('/')[2]} is {int(on)}", holds=flag(outcome.state, key) == on)
+            for key, on in wanted.items()
+            if on is not None
+        )
 
     def may_change(self) -> Sequence[str]:
-        return (self.key,)
+        return tuple(key for key, on in ((WIFI, self.wifi), (BLUETOOTH, self.bluetooth)) if on is not None)
 
     async def solve(self, hand: Hand) -> None:
-        await hand.open("Settings")
-        for label in self.route:
-            await hand.tap(label)
+        if self.wifi is not None and not self.holds_untouched:
+            await flows.set_wifi(hand, on=self.wifi)
+        if self.bluetooth is not None and not self.holds_untouched:
+            await flows.set_bluetooth(hand, on=self.bluetooth)
         await hand.finish()
 
 
-class WifiOn(RadioTask):
+class WifiOn(SettingsTask):
     name: ClassVar[str] = "settings.wifi_on"
     description: ClassVar[str] = "Turn Wi-Fi on"
-    key: ClassVar[str] = WIFI_KEY
-    service: ClassVar[str] = "wifi"
-    wanted_on: ClassVar[bool] = True
-    route: ClassVar[tuple[str, ...]] = ("Network & internet", "Internet", "Wi-Fi")
+    wifi: ClassVar[bool | None] = True
     wordings: ClassVar[Pool[str]] = {
         "train": ("Turn Wi-Fi on.", "Switch on the Wi-Fi."),
         "validation": ("Enable Wi-Fi.",),
-        "test": ("Make sure the phone's Wi-Fi is switched on.",),
+        "test": ("The phone's Wi-Fi is off; put it on.",),
     }
 
 
-class WifiOff(RadioTask):
+class WifiOff(SettingsTask):
     name: ClassVar[str] = "settings.wifi_off"
     description: ClassVar[str] = "Turn Wi-Fi off"
-    key: ClassVar[str] = WIFI_KEY
-    service: ClassVar[str] = "wifi"
-    wanted_on: ClassVar[bool] = False
-    route: ClassVar[tuple[str, ...]] = ("Network & internet", "Internet", "Wi-Fi")
+    wifi: ClassVar[bool | None] = False
     wordings: ClassVar[Pool[str]] = {
         "train": ("Turn Wi-Fi off.", "Switch off the Wi-Fi."),
         "validation": ("Disable Wi-Fi.",),
-        "test": ("Make sure the phone's Wi-Fi is switched off.",),
+        "test": ("The phone's Wi-Fi is on; put it off.",),
     }
 
 
-class BluetoothOn(RadioTask):
+class BluetoothOn(SettingsTask):
     name: ClassVar[str] = "settings.bluetooth_on"
     description: ClassVar[str] = "Turn Bluetooth on"
-    key: ClassVar[str] = BLUETOOTH_KEY
-    service: ClassVar[str] = "bluetooth"
-    wanted_on: ClassVar[bool] = True
-    route: ClassVar[tuple[str, ...]] = ("Connected devices", "Bluetooth")
+    bluetooth: ClassVar[bool | None] = True
     wordings: ClassVar[Pool[str]] = {
         "train": ("Turn Bluetooth on.", "Switch on Bluetooth."),
         "validation": ("Enable Bluetooth.",),
-        "test": ("Make sure that Bluetooth is switched on.",),
+        "test": ("Bluetooth is off on this phone; put it on.",),
     }
 
 
-class BluetoothOff(RadioTask):
+class BluetoothOff(SettingsTask):
     name: ClassVar[str] = "settings.bluetooth_off"
     description: ClassVar[str] = "Turn Bluetooth off"
-    key: ClassVar[str] = BLUETOOTH_KEY
-    service: ClassVar[str] = "bluetooth"
-    wanted_on: ClassVar[bool] = False
-    route: ClassVar[tuple[str, ...]] = ("Connected devices", "Bluetooth")
+    bluetooth: ClassVar[bool | None] = False
     wordings: ClassVar[Pool[str]] = {
         "train": ("Turn Bluetooth off.", "Switch off Bluetooth."),
         "validation": ("Disable Bluetooth.",),
-        "test": ("Make sure that Bluetooth is switched off.",),
+        "test": ("Bluetooth is on on this phone; put it off.",),
     }
+
+
+class WifiOnVerify(SettingsTask):
+    name: ClassVar[str] = "settings.wifi_on_verify"
+    description: ClassVar[str] = "Wi-Fi has to be on, and is"
+    holds_untouched: ClassVar[bool] = True
+    wifi: ClassVar[bool | None] = True
+    wordings: ClassVar[Pool[str]] = {
+        "train": ("Make sure that Wi-Fi is on.",),
+        "validation": ("See to it that Wi-Fi is on.",),
+        "test": ("Check the Wi-Fi switch; it has to be on.",),
+    }
+
+
+class RadiosOff(SettingsTask):
+    name: ClassVar[str] = "settings.radios_off"
+    description: ClassVar[str] = "Turn Wi-Fi and Bluetooth off"
+    max_turns: ClassVar[int] = 15
+    wifi: ClassVar[bool | None] = False
+    bluetooth: ClassVar[bool | None] = False
+    wordings: ClassVar[Pool[str]] = {
+        "train": ("Turn off both Wi-Fi and Bluetooth.", "Switch off Bluetooth and Wi-Fi."),
+        "validation": ("Disable Wi-Fi and Bluetooth.",),
+        "test": ("Save power: Wi-Fi and Bluetooth both have to be off.",),
+    }
+
+
+class WifiOffBluetoothOn(SettingsTask):
+    name: ClassVar[str] = "settings.wifi_off_bluetooth_on"
+    description: ClassVar[str] = "Swap Wi-Fi for Bluetooth"
+    splits: ClassVar[tuple[Split, ...]] = ("test",)
+    max_turns: ClassVar[int] = 15
+    wifi: ClassVar[bool | None] = False
+    bluetooth: ClassVar[bool | None] = True
+    wordings: ClassVar[Pool[str]] = {"test": ("Turn off Wi-Fi, then turn on Bluetooth.",)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AirplaneTask(SettingsTask):
+    """Airplane mode takes the radios with it, so these may change."""
+
+    airplane: ClassVar[bool]
+
+    def setup_commands(self) -> tuple[str, ...]:
+        before = "disable" if self.airplane else "enable"
+        return (*super().setup_commands(), f"cmd connectivity airplane-mode {before}")
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        holds = flag(outcome.state, AIRPLANE) == self.airplane
+        return (Check(name=f"airplane_mode_on is {int(self.airplane)}", holds=holds),)
+
+    def may_change(self) -> Sequence[str]:
+        return (AIRPLANE, WIFI, BLUETOOTH)
+
+    async def solve(self, hand: Hand) -> None:
+        await flows.toggle_airplane_mode(hand)
+        await hand.finish()
+
+
+class AirplaneOn(AirplaneTask):
+    name: ClassVar[str] = "settings.airplane_on"
+    description: ClassVar[str] = "Turn airplane mode on"
+    airplane: ClassVar[bool] = True
+    wordings: ClassVar[Pool[str]] = {
+        "train": ("Turn airplane mode on.", "Switch the phone to airplane mode."),
+        "validation": ("Enable airplane mode.",),
+        "test": ("The plane is leaving: put airplane mode on.",),
+    }
+
+
+class AirplaneOff(AirplaneTask):
+    name: ClassVar[str] = "settings.airplane_off"
+    description: ClassVar[str] = "Turn airplane mode off"
+    airplane: ClassVar[bool] = False
+    wordings: ClassVar[Pool[str]] = {
+        "train": ("Turn airplane mode off.", "Take the phone out of airplane mode."),
+        "validation": ("Disable airplane mode.",),
+        "test": ("The plane has landed: put airplane mode off.",),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrightnessTask(SettingsTask):
+    wanted: ClassVar[int]
+    """1 and 255 are the ends of the slider."""
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        return (Check(name=f"brightness is {self.wanted}", holds=outcome.state.get(BRIGHTNESS) == str(self.wanted)),)
+
+    def may_change(self) -> Sequence[str]:
+        return (BRIGHTNESS, "settings/system/screen_brightness_float")
+
+    async def solve(self, hand: Hand) -> None:
+        await flows.set_brightness(hand, end=1.0 if self.wanted == 255 else 0.0)
+        await hand.finish()
+
+
+class BrightnessMax(BrightnessTask):
+    name: ClassVar[str] = "settings.brightness_max"
+    description: ClassVar[str] = "Screen brightness to its maximum"
+    wanted: ClassVar[int] = 255
+    wordings: ClassVar[Pool[str]] = {
+        "train": ("Set the screen brightness to its maximum.", "Turn the brightness level all the way up."),
+        "validation": ("Make the screen as bright as possible with the brightness slider.",),
+        "test": ("I read in the sun: put the brightness slider at its very maximum.",),
+    }
+
+
+class BrightnessMin(BrightnessTask):
+    name: ClassVar[str] = "settings.brightness_min"
+    description: ClassVar[str] = "Screen brightness to its minimum"
+    wanted: ClassVar[int] = 1
+    wordings: ClassVar[Pool[str]] = {
+        "train": ("Set the screen brightness to its minimum.", "Turn the brightness level all the way down."),
+        "validation": ("Make the screen as dim as possible with the brightness slider.",),
+        "test": ("It is dark here: put the brightness slider at its very minimum.",),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceName(SettingsTask):
+    """An answer: what the About page calls this phone."""
+
+    name: ClassVar[str] = "settings.device_name"
+    description: ClassVar[str] = "Say what the phone is called on its About page"
+    wordings: ClassVar[Pool[str]] = {
+        "train": ("What is the device name of this phone? Answer with the name only.",),
+        "validation": ("Which device name does the About page of Settings show? Answer with just that name.",),
+        "test": ("Look up how this phone is named under About phone, and answer with that device name only.",),
+    }
+
+    device_name: str
+
+    @classmethod
+    def sample(cls, rng: random.Random, split: Split) -> Self:
+        device_name = pick(rng, DEVICE_NAMES, split)
+        return cls(wording=pick(rng, cls.wordings, split), start=cls.draw_start(rng), device_name=device_name)
+
+    def setup_commands(self) -> tuple[str, ...]:
+        return (*super().setup_commands(), f"settings put global device_name '{self.device_name}'")
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        return (Check(name="the answer is the device name", holds=same_answer(outcome.answer, self.device_name)),)
+
+    async def solve(self, hand: Hand) -> None:
+        answer = await flows.read_device_name(hand)
+        await hand.finish(answer=answer)
+
+
+TASKS = (
+    WifiOn,
+    WifiOff,
+    WifiOnVerify,
+    BluetoothOn,
+    BluetoothOff,
+    RadiosOff,
+    WifiOffBluetoothOn,
+    AirplaneOn,
+    AirplaneOff,
+    BrightnessMax,
+    BrightnessMin,
+    DeviceName,
+)

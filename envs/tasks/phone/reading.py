@@ -1,0 +1,44 @@
+"""Reading the flat state of a phone (`emulators.state`) as contacts, alarms and files."""
+
+from __future__ import annotations
+
+import hashlib
+
+from emulators.state import DeviceState
+from envs.tasks.phone.pools import digits_of
+
+NOTES_FOLDER = "Documents/Markor"
+"""Below /sdcard."""
+
+
+def contact_numbers(state: DeviceState, name: str) -> set[str]:
+    """Return the digits of the numbers saved under exactly this display name."""
+    prefix = f"contacts/{name}/"
+    return {digits_of(key.removeprefix(prefix)) for key in state if key.startswith(prefix)}
+
+
+def contact_names(state: DeviceState) -> set[str]:
+    return {key.split("/")[1] for key in state if key.startswith("contacts/")}
+
+
+def file_key(path: str) -> str:
+    """Return the state key of a file below /sdcard, given as "Download/a.txt"; folders end in a slash."""
+    return f"files/{path}"
+
+
+def note_key(name: str) -> str:
+    return file_key(f"{NOTES_FOLDER}/{name}")
+
+
+def holds_text(state: DeviceState, key: str, text: str) -> bool:
+    """Tell whether a file has this text; line breaks at its end do not matter."""
+    return state.get(key) in {_md5(text.rstrip("\n") + "\n" * breaks) for breaks in range(4)}
+
+
+def _md5(text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def flag(state: DeviceState, key: str) -> bool:
+    """Tell whether a setting stands for "on"; one that is not there is off."""
+    return state.get(key, "0") not in {"0", "", "null"}
