@@ -1,0 +1,82 @@
+"""The explicit list of tasks a service offers. Importing it registers nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+
+from envs.errors import TaskError, UnknownName
+from envs.tasks.task import Task
+from envs.types import Split, TaskInfo
+
+
+class TaskRegistry:
+    """Task templates by name. Refuses duplicates; a miss names what is close."""
+
+    def __init__(self, tasks: Iterable[type[Task]] = ()) -> None:
+        """Raises: ValueError: two templates have the same name."""
+        self._tasks: dict[str, type[Task]] = {}
+        for task in tasks:
+            self.add(task)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def __iter__(self) -> Iterator[type[Task]]:
+        """Yield the templates, sorted by name."""
+        for name in sorted(self._tasks):
+            yield self._tasks[name]
+
+    def add(self, task: type[Task]) -> None:
+        """Add a template. Raises: ValueError: its name is taken."""
+        if task.name in self._tasks:
+            raise ValueError(f"two tasks are called {task.name!r}: {self._tasks[task.name].__qualname__} and {task.__qualname__}")
+        self._tasks[task.name] = task
+
+    def get(self, name: str) -> type[Task]:
+        """Return the template. Raises: UnknownName: there is none; the message lists close names."""
+        try:
+            return self._tasks[name]
+        except KeyError:
+            raise UnknownName.of("task", name, self._tasks) from None
+
+    def infos(self, *, suite: str = "", split: str = "") -> tuple[TaskInfo, ...]:
+        """Return what is offered, sorted by name; "" stands for every suite or split."""
+        return tuple(
+            describe(task)
+            for task in self
+            if (not suite or task.suite == suite) and (not split or split in task.splits)
+        )
+
+    def draw(self, name: str, *, seed: int, split: Split) -> Task:
+        """Return the template with its parameters drawn: the same for the same (name, seed, split), on every machine.
+
+        Raises:
+            UnknownName: there is no such task.
+            TaskError: the template has no such split.
+        """
+        template = self.get(name)
+        if split not in template.splits:
+            raise TaskError(f"task {name!r} has no split {split!r}; it has: {', '.join(template.splits)}")
+        return template.sample(random.Random(f"{name}/{split}/{seed}"), split)  # noqa: S311
+
+
+def describe(task: type[Task]) -> TaskInfo:
+    """Return what clients are told of a template."""
+    return TaskInfo(
+        name=task.name,
+        suite=task.suite,
+        description=task.description,
+        apps=task.apps,
+        splits=task.splits,
+        max_turns=task.max_turns,
+        tools=task.tools,
+    )
+
+
+def default_registry() -> TaskRegistry:
+    """Return every task that ships with RLFactory."""
+    from envs.tasks.phone import PHONE_TASKS
+    from envs.tasks.phone.tiny import TINY_TASKS
+
+    return TaskRegistry((*PHONE_TASKS, *TINY_TASKS))

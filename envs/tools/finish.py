@@ -1,0 +1,51 @@
+"""The tool that ends an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from envs.tools.arguments import read_choice, read_text, refuse_unknown
+from envs.tools.tool import CallContext, Tool
+from envs.types import JSON, ToolSchema
+
+MAX_ANSWER_CHARS: Final = 4_000
+
+FINISH_SCHEMA: Final = ToolSchema(
+    name="finish",
+    description="End the episode: say whether the task is done and, where it asks for one, give the answer.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "status": {"type": "string", "enum": ["success", "failure"], "description": "Default: success."},
+            "answer": {"type": "string", "maxLength": MAX_ANSWER_CHARS, "description": "The answer, if one is asked for."},
+        },
+        "additionalProperties": False,
+    },
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ending:
+    """What the agent said at the end."""
+
+    claimed_success: bool
+    answer: str
+
+
+class FinishTool(Tool):
+    """Records the ending; the session reads it after the step."""
+
+    schema = FINISH_SCHEMA
+    ends_episode = True
+
+    def __init__(self) -> None:
+        self.ending: Ending | None = None
+
+    async def call(self, arguments: Mapping[str, JSON], context: CallContext) -> str:  # noqa: ARG002
+        refuse_unknown(arguments, ("status", "answer"))
+        status = read_choice(arguments, "status", ("success", "failure"), default="success")
+        answer = read_text(arguments, "answer", max_chars=MAX_ANSWER_CHARS, default="")
+        self.ending = Ending(claimed_success=status == "success", answer=answer)
+        return "The episode is over."

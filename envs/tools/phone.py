@@ -1,0 +1,161 @@
+"""The phone as a tool: from a model's arguments to one device action."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from emulators.device import (
+    Device,
+    DeviceAction,
+    DoubleTap,
+    Drag,
+    LongPress,
+    OpenApp,
+    PressKey,
+    Swipe,
+    Tap,
+    TypeText,
+    Wait,
+)
+from emulators.errors import ActionRejected
+from envs.coordinates import ScreenSize, frame_sides, to_device
+from envs.tools.arguments import Arguments, read_choice, read_point, read_seconds, read_text, refuse_unknown
+from envs.tools.tool import CallContext, Rejected, Tool
+from envs.types import JSON, CoordinateFrame, ToolSchema
+
+MAX_TEXT_CHARS: Final = 4_000
+MAX_WAIT_S: Final = 20.0
+MAX_PRESS_S: Final = 10.0
+SETTLE_TIMEOUT_S: Final = 5.0
+
+ARGUMENTS_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    "tap": ("coordinate",),
+    "double_tap": ("coordinate",),
+    "long_press": ("coordinate", "seconds"),
+    "swipe": ("coordinate", "coordinate2", "seconds"),
+    "drag": ("coordinate", "coordinate2", "seconds"),
+    "type": ("text",),
+    "key": ("key",),
+    "open_app": ("app",),
+    "wait": ("seconds",),
+}
+"""What each action takes beside `action`; `seconds` has a default everywhere."""
+
+
+def phone_schema(frame: CoordinateFrame, size: ScreenSize) -> ToolSchema:
+    """Return the tool's schema, with the range of coordinates that this session's frame has."""
+    side_x, side_y = frame_sides(frame, size)
+    point: JSON = {
+        "type": "array",
+        "items": {"type": "number"},
+        "minItems": 2,
+        "maxItems": 2,
+    }
+    where = f"[x, y] from the top left corner; x from 0 to {side_x - 1}, y from 0 to {side_y - 1}"
+    return ToolSchema(
+        name="phone",
+        description="Act on the phone once, as a finger or a keyboard would.",
+        parameters={
+            "type": "object",
+            "properties": {
+                "action": {"type": "string", "enum": list(ARGUMENTS_OF)},
+                "coordinate": {
+                    **point,
+                    "description": f"{where}. For tap, double_tap, long_press; where swipe and drag begin.",
+                },
+                "coordinate2": {**point, "description": "[x, y] where swipe and drag end."},
+                "text": {
+                    "type": "string",
+                    "maxLength": MAX_TEXT_CHARS,
+                    "description": "For type: entered into the focused field; a newline is the Enter key.",
+                },
+                "key": {"type": "string", "description": "For key: HOME, BACK, ENTER, DEL, APP_SWITCH, MENU, ..."},
+                "app": {"type": "string", "description": "For open_app: the app's label or package."},
+                "seconds": {
+                    "type": "number",
+                    "minimum": 0,
+                    "maximum": MAX_WAIT_S,
+                    "description": "How long wait, long_press, swipe and drag take.",
+                },
+            },
+            "required": ["action"],
+            "additionalProperties": False,
+        },
+    )
+
+
+def parse_action(arguments: Arguments, frame: CoordinateFrame, size: ScreenSize) -> DeviceAction:  # noqa: PLR0911
+    """Return the device action that the arguments mean.
+
+    Raises: Rejected: the message says which argument is wrong, and what would be right.
+    """
+    kind = read_choice(arguments, "action", tuple(ARGUMENTS_OF))
+    refuse_unknown(arguments, ("action", *ARGUMENTS_OF[kind]))
+    sides = frame_sides(frame, size)
+
+    def point(name: str) -> tuple[int, int]:
+        return to_device(frame, size, *read_point(arguments, name, sides))
+
+    def seconds(default: float, maximum: float = MAX_PRESS_S) -> float:
+        return read_seconds(arguments, "seconds", default=default, maximum=maximum)
+
+    match kind:
+        case "tap":
+            return Tap(*point("coordinate"))
+        case "double_tap":
+            return DoubleTap(*point("coordinate"))
+        case "long_press":
+            return LongPress(*point("coordinate"), duration_s=seconds(1.0))
+        case "swipe":
+            return Swipe(*point("coordinate"), *point("coordinate2"), duration_s=seconds(0.3))
+        case "drag":
+            return Drag(*point("coordinate"), *point("coordinate2"), duration_s=seconds(1.0))
+        case "type":
+            return TypeText(read_text(arguments, "text", max_chars=MAX_TEXT_CHARS))
+        case "key":
+            return PressKey(read_text(arguments, "key", max_chars=64).upper().removeprefix("KEYCODE_"))
+        case "open_app":
+            return OpenApp(read_text(arguments, "app", max_chars=200))
+        case _:
+            return Wait(seconds(1.0, MAX_WAIT_S))
+
+
+@dataclass(kw_only=True, slots=True)
+class PhoneClock:
+    """Where the time of phone calls went, in seconds, and how many calls reached the phone; the session resets it."""
+
+    act_s: float = 0.0
+    settle_s: float = 0.0
+    actions: int = 0
+
+
+class PhoneTool(Tool):
+    """Acts on the session's phone and waits until its screen is at rest."""
+
+    resource = "phone"
+
+    def __init__(self, device: Device, frame: CoordinateFrame, screen: Callable[[], ScreenSize]) -> None:
+        """`screen` returns the sizes of the latest observation: coordinates refer to what the model last saw."""
+        self.schema = phone_schema(frame, screen())
+        self.clock = PhoneClock()
+        self._device = device
+        self._frame = frame
+        self._screen = screen
+
+    async def call(self, arguments: Mapping[str, JSON], context: CallContext) -> str:
+        action = parse_action(arguments, self._frame, self._screen())
+        started = time.perf_counter()
+        deadline = started + context.timeout_s
+        try:
+            await self._device.act(action, timeout_s=context.timeout_s)
+        except ActionRejected as error:
+            raise Rejected(str(error)) from error
+        acted = time.perf_counter()
+        self.clock.actions += 1
+        self.clock.act_s += acted - started
+        await self._device.settle(timeout_s=max(0.0, min(SETTLE_TIMEOUT_S, deadline - acted)))
+        self.clock.settle_s += time.perf_counter() - acted
+        return "Done."
