@@ -1,0 +1,23 @@
+"""verl's FSDP engine on CPU. Loaded by `actor_rollout_ref.model.external_lib: trainer.cpu.fsdp`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from verl.workers.engine.base import EngineRegistry
+from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead
+
+
+@EngineRegistry.register(model_type="language_model", backend=["fsdp", "fsdp2"], device="cpu")
+class CpuFsdpEngine(FSDPEngineWithLMHead):  # type: ignore[misc]
+    """The language model engine without pinned memory."""
+
+    def _build_fsdp_module(self, module: Any) -> Any:
+        # verl offloads forward-only (reference) engines with CPUOffloadPolicy(pin_memory=True), and pinning needs an
+        # accelerator. Here the parameters are on the CPU anyway, so build the reference like any other engine.
+        forward_only = self.engine_config.forward_only
+        object.__setattr__(self.engine_config, "forward_only", False)
+        try:
+            return super()._build_fsdp_module(module)
+        finally:
+            object.__setattr__(self.engine_config, "forward_only", forward_only)
