@@ -14,6 +14,7 @@ An app that keeps its data in a private database contributes further keys (see `
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -37,3 +38,9 @@ def diff(before: DeviceState, after: DeviceState) -> tuple[Change, ...]:
         for key in keys
         if before.get(key) != after.get(key)
     )
+
+
+def digest(state: DeviceState) -> str:
+    """Return the content hash (hex, 32 digits) of a state: equal states have equal digests."""
+    lines = "\n".join(f"{key!r} {state[key]!r}" for key in sorted(state))
+    return hashlib.blake2b(lines.encode(), digest_size=16).hexdigest()
