@@ -28,6 +28,7 @@ from envs.types import (
 )
 from envs.v1 import env_pb2 as pb
 
+E = TypeVar("E", bound=int)
 K = TypeVar("K")
 
 FORMAT_TO_PB: Final = {
@@ -61,7 +62,7 @@ STATE_TO_PB: Final = {
 STATE_FROM_PB: Final = {v: k for k, v in STATE_TO_PB.items()}
 
 
-def _known(table: Mapping[int, K], value: int, what: str) -> K:
+def _known(table: Mapping[E, K], value: E, what: str) -> K:
     """Raises: TaskError: a number that this version of the protocol does not define."""
     try:
         return table[value]
@@ -112,12 +113,13 @@ def options_from_pb(message: pb.Options) -> SessionOptions:
 
 def split_from_pb(text: str) -> Split:
     """Return the split; "" stands for train. Raises: TaskError: no such split."""
-    for split in get_args(Split):
+    splits: tuple[Split, ...] = get_args(Split)
+    for split in splits:
         if text == split:
             return split
     if not text:
         return "train"
-    raise TaskError(f"no split {text!r}; there are: {', '.join(get_args(Split))}")
+    raise TaskError(f"no split {text!r}; there are: {', '.join(splits)}")
 
 
 # --- tasks and tools -------------------------------------------------------------------------------------------------

@@ -30,7 +30,9 @@ class TaskRegistry:
     def add(self, task: type[Task]) -> None:
         """Add a template. Raises: ValueError: its name is taken."""
         if task.name in self._tasks:
-            raise ValueError(f"two tasks are called {task.name!r}: {self._tasks[task.name].__qualname__} and {task.__qualname__}")
+            raise ValueError(
+                f"two tasks are called {task.name!r}: {self._tasks[task.name].__qualname__} and {task.__qualname__}"
+            )
         self._tasks[task.name] = task
 
     def get(self, name: str) -> type[Task]:
@@ -58,7 +60,7 @@ class TaskRegistry:
         template = self.get(name)
         if split not in template.splits:
             raise TaskError(f"task {name!r} has no split {split!r}; it has: {', '.join(template.splits)}")
-        return template.sample(random.Random(f"{name}/{split}/{seed}"), split)  # noqa: S311
+        return template.sample(random.Random(f"{name}/{split}/{seed}"), split)
 
 
 def describe(task: type[Task]) -> TaskInfo:

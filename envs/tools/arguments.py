@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from typing import TypeGuard
 
 from envs.tools.tool import Rejected
 from envs.types import JSON
@@ -37,6 +38,8 @@ def read_text(arguments: Arguments, name: str, *, max_chars: int, default: str |
         raise Rejected(f"{name!r} is {_shown(value)}; it must be a string")
     if len(value) > max_chars:
         raise Rejected(f"{name!r} has {len(value)} characters; at most {max_chars} are allowed")
+    if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
+        raise Rejected(f"{name!r} holds half a surrogate pair, which is no character")
     return value
 
 
@@ -69,8 +72,10 @@ def read_point(arguments: Arguments, name: str, sides: tuple[int, int]) -> tuple
     return float(x), float(y)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _is_number(value: object) -> TypeGuard[int | float]:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _shown(value: object) -> str:

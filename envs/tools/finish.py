@@ -19,7 +19,11 @@ FINISH_SCHEMA: Final = ToolSchema(
         "type": "object",
         "properties": {
             "status": {"type": "string", "enum": ["success", "failure"], "description": "Default: success."},
-            "answer": {"type": "string", "maxLength": MAX_ANSWER_CHARS, "description": "The answer, if one is asked for."},
+            "answer": {
+                "type": "string",
+                "maxLength": MAX_ANSWER_CHARS,
+                "description": "The answer, if one is asked for.",
+            },
         },
         "additionalProperties": False,
     },
@@ -43,7 +47,7 @@ class FinishTool(Tool):
     def __init__(self) -> None:
         self.ending: Ending | None = None
 
-    async def call(self, arguments: Mapping[str, JSON], context: CallContext) -> str:  # noqa: ARG002
+    async def call(self, arguments: Mapping[str, JSON], context: CallContext) -> str:
         refuse_unknown(arguments, ("status", "answer"))
         status = read_choice(arguments, "status", ("success", "failure"), default="success")
         answer = read_text(arguments, "answer", max_chars=MAX_ANSWER_CHARS, default="")

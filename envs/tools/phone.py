@@ -48,7 +48,7 @@ ARGUMENTS_OF: Final[Mapping[str, tuple[str, ...]]] = {
 def phone_schema(frame: CoordinateFrame, size: ScreenSize) -> ToolSchema:
     """Return the tool's schema, with the range of coordinates that this session's frame has."""
     side_x, side_y = frame_sides(frame, size)
-    point: JSON = {
+    point: dict[str, JSON] = {
         "type": "array",
         "items": {"type": "number"},
         "minItems": 2,
