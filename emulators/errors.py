@@ -5,6 +5,7 @@
       DeviceTimeout      the phone did not answer within the deadline of the call
       CommandFailed      a shell command that had to succeed exited non-zero
       DeviceUnsupported  this phone cannot do that (a snapshot on a physical phone, say)
+      PoolExhausted      no phone became free in time, or too many clients wait already
 
 A wrong action of the model (an unknown app, a point off the screen) is `ActionRejected`: it is data for the model,
 so it does not descend from `DeviceError`.
@@ -49,6 +50,12 @@ class DeviceUnsupported(DeviceError):
 
     reason = "DEVICE_UNSUPPORTED"
     retryable = False
+
+
+class PoolExhausted(DeviceError):
+    """No phone to be had; the message says why."""
+
+    reason = "POOL_EXHAUSTED"
 
 
 class ActionRejected(ValueError):
