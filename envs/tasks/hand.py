@@ -1,14 +1,33 @@
-"""The oracle's hand: finds things on the screen by their UI tree and acts through the public session API."""
+"""The oracle's hand: finds things on the screen by their UI tree and acts through the public session API.
+
+It sees what an agent can be shown and does what an agent can do, so a task that its oracle solves is solvable. The
+session must deliver the UI tree (`SessionOptions.with_tree`); any coordinate frame will do.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Literal, Protocol
 
-from envs.types import Observation, Reward
+from emulators.ui import Bounds, UiNode, from_xml
+from envs.coordinates import ScreenSize, from_device
+from envs.types import JSON, Observation, Reward, SessionOptions, StepResult, ToolCall, ToolStatus
+
+MAX_SCROLLS: Final = 10
+MAX_SHOWN: Final = 40
+"""Texts that an `OracleStuck` lists."""
+DELETES_PER_STEP: Final = 16
+"""Below every server's limit of calls per step."""
+
+Direction = Literal["up", "down", "left", "right"]
 
 
-class Hand(Protocol):
-    """What an oracle plays with. Raises `OracleStuck` when something it looks for is not there."""
+class OracleStuck(Exception):
+    """The oracle looks for something that the screen does not show; the message lists what it does show."""
+
+
+class PlayedSession(Protocol):
+    """What a hand plays on; `envs.client.Session` is one."""
 
     @property
     def observation(self) -> Observation: ...
@@ -16,30 +35,202 @@ class Hand(Protocol):
     @property
     def reward(self) -> Reward: ...
 
+    @property
+    def options(self) -> SessionOptions: ...
+
+    async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult: ...
+
+
+class Hand:
+    """What an oracle plays with. Each method but `find` and `sees` is one step of the session, or several.
+
+    Raises everywhere: OracleStuck: what it looks for is not there, or the phone refused the action.
+    """
+
+    def __init__(self, session: PlayedSession) -> None:
+        """Raises: ValueError: the session does not deliver the UI tree."""
+        if not session.options.with_tree:
+            raise ValueError("an oracle needs the UI tree: reset the session with with_tree=True")
+        self._session = session
+        self._tree: tuple[str, UiNode] | None = None
+
+    @property
+    def observation(self) -> Observation:
+        return self._session.observation
+
+    @property
+    def reward(self) -> Reward:
+        return self._session.reward
+
+    @property
+    def tree(self) -> UiNode:
+        """The UI tree of the latest observation."""
+        xml = self.observation.tree_xml
+        if self._tree is None or self._tree[0] != xml:
+            self._tree = (xml, from_xml(xml))
+        return self._tree[1]
+
+    # --- looking -----------------------------------------------------------------------------------------------------
+
+    def find(self, text: str = "", *, resource_id: str = "") -> list[UiNode]:
+        """Return the visible nodes with this text or description, whose resource-id ends in /resource_id.
+
+        Of the following the first that matches anything: the exact text, the text in any case, a part of the text.
+        """
+        named = [node for node in self._visible() if _has_id(node, resource_id)]
+        if not text:
+            return named
+        wanted = text.casefold()
+        rules: tuple[Callable[[str], bool], ...] = (
+            lambda label: label == text,
+            lambda label: label.casefold() == wanted,
+            lambda label: wanted in label.casefold(),
+        )
+        for rule in rules:
+            found = [node for node in named if rule(node.text) or rule(node.description)]
+            if found:
+                return found
+        return []
+
     def sees(self, text: str) -> bool:
-        """Tell whether a visible node has this text or description."""
-        ...
+        """Tell whether a visible node has exactly this text or description."""
+        return any(text in (node.text, node.description) for node in self._visible())
+
+    # --- acting ------------------------------------------------------------------------------------------------------
 
     async def tap(self, text: str = "", *, resource_id: str = "", index: int = 0) -> None:
         """Tap the node with this text or description (exact match first), or whose resource-id ends in /resource_id."""
-        ...
+        await self.tap_at(*self._one(text, resource_id, index).bounds.center)
 
-    async def tap_at(self, x_px: int, y_px: int) -> None: ...
+    async def tap_at(self, x_px: int, y_px: int) -> None:
+        """Tap a device pixel."""
+        await self.act({"action": "tap", "coordinate": self._point(x_px, y_px)})
 
-    async def long_press(self, text: str = "", *, resource_id: str = "") -> None: ...
+    async def long_press(self, text: str = "", *, resource_id: str = "") -> None:
+        """Press long on a node, found as by `tap`."""
+        point = self._point(*self._one(text, resource_id, 0).bounds.center)
+        await self.act({"action": "long_press", "coordinate": point})
 
     async def scroll_to(self, text: str, *, resource_id: str = "") -> None:
-        """Swipe up inside the scrollable, at most 10 times, until the node is visible."""
-        ...
+        """Swipe up inside the scrollable, at most 10 times, until the node with exactly this text is visible."""
+        for _ in range(MAX_SCROLLS):
+            if self.sees(text):
+                return
+            before = self.observation.tree_xml
+            await self._swipe_in(self._scrollable(resource_id), "up")
+            if self.observation.tree_xml == before:
+                break
+        if not self.sees(text):
+            raise self._stuck(f"no {text!r} by scrolling")
 
-    async def swipe(self, direction: str) -> None: ...
+    async def swipe(self, direction: Direction) -> None:
+        """Move a finger across the middle of the screen in this direction."""
+        observation = self.observation
+        await self._swipe_in(Bounds(0, 0, observation.width_px, observation.height_px), direction)
 
     async def type(self, text: str, *, into: str = "", clear: bool = False) -> None:
-        """Type into the focused field, or first tap the field with resource-id `into`."""
-        ...
+        """Type into the focused field, or first tap the field with resource-id `into`; `clear` empties it before."""
+        if into:
+            await self.tap(resource_id=into)
+        if clear:
+            await self._clear()
+        await self.act({"action": "type", "text": text})
 
-    async def key(self, key: str) -> None: ...
+    async def key(self, key: str) -> None:
+        """Press an Android key by its name without prefix."""
+        await self.act({"action": "key", "key": key})
 
-    async def open(self, app: str) -> None: ...
+    async def open(self, app: str) -> None:
+        """Open an app by its label or package."""
+        await self.act({"action": "open_app", "app": app})
 
-    async def finish(self, *, success: bool = True, answer: str = "") -> None: ...
+    async def wait(self, seconds: float) -> None:
+        """Let the phone's time pass."""
+        await self.act({"action": "wait", "seconds": seconds})
+
+    async def finish(self, *, success: bool = True, answer: str = "") -> None:
+        """End the episode."""
+        arguments: dict[str, JSON] = {"status": "success" if success else "failure"}
+        if answer:
+            arguments["answer"] = answer
+        await self._step([ToolCall(id="0", name="finish", arguments=arguments)])
+
+    async def act(self, *actions: dict[str, JSON]) -> None:
+        """Carry out phone calls by their arguments, all in one step."""
+        await self._step(
+            [ToolCall(id=str(index), name="phone", arguments=action) for index, action in enumerate(actions)]
+        )
+
+    # --- below -------------------------------------------------------------------------------------------------------
+
+    async def _step(self, calls: Sequence[ToolCall]) -> None:
+        result = await self._session.step(calls)
+        for call, outcome in zip(calls, result.results, strict=True):
+            if outcome.status is not ToolStatus.OK:
+                raise self._stuck(f"{call.name} {dict(call.arguments)} was {outcome.status}: {outcome.text}")
+
+    async def _swipe_in(self, area: Bounds, direction: Direction) -> None:
+        """Swipe over the middle half of the area."""
+        x, y = area.center
+        reach_x, reach_y = (area.right - area.left) // 4, (area.bottom - area.top) // 4
+        step_x, step_y = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}[direction]
+        await self.act(
+            {
+                "action": "swipe",
+                "coordinate": self._point(x - step_x * reach_x, y - step_y * reach_y),
+                "coordinate2": self._point(x + step_x * reach_x, y + step_y * reach_y),
+            }
+        )
+
+    async def _clear(self) -> None:
+        """Empty the focused field: to its end, then one DEL for each character."""
+        focused = next((node for node in self._visible() if node.focused), None)
+        if focused is None:
+            raise self._stuck("no focused field to clear")
+        if focused.text == focused.hint:
+            return
+        keys = ["MOVE_END", *["DEL"] * len(focused.text)]
+        for start in range(0, len(keys), DELETES_PER_STEP):
+            await self.act(*({"action": "key", "key": key} for key in keys[start : start + DELETES_PER_STEP]))
+
+    def _point(self, x_px: int, y_px: int) -> list[JSON]:
+        observation = self.observation
+        image = observation.image
+        size = ScreenSize(
+            width_px=observation.width_px,
+            height_px=observation.height_px,
+            image_width_px=image.width_px if image else observation.width_px,
+            image_height_px=image.height_px if image else observation.height_px,
+        )
+        return list(from_device(self._session.options.coordinates, size, x_px, y_px))
+
+    def _visible(self) -> Iterator[UiNode]:
+        width_px, height_px = self.observation.width_px, self.observation.height_px
+        for node in self.tree.walk():
+            left, top, right, bottom = node.bounds
+            if left < right and top < bottom and left < width_px and top < height_px and right > 0 and bottom > 0:
+                yield node
+
+    def _one(self, text: str, resource_id: str, index: int) -> UiNode:
+        found = self.find(text, resource_id=resource_id)
+        if index >= len(found):
+            wanted = " ".join(
+                part for part in (repr(text) if text else "", resource_id and f"id {resource_id}") if part
+            )
+            raise self._stuck(f"no {wanted}" if not found else f"only {len(found)} of {wanted}, asked for [{index}]")
+        return found[index]
+
+    def _scrollable(self, resource_id: str) -> Bounds:
+        found = [node.bounds for node in self._visible() if node.scrollable and _has_id(node, resource_id)]
+        if not found:
+            raise self._stuck(f"nothing scrollable{f' with id {resource_id}' if resource_id else ''}")
+        return max(found, key=lambda bounds: (bounds.right - bounds.left) * (bounds.bottom - bounds.top))
+
+    def _stuck(self, what: str) -> OracleStuck:
+        labels = [label for node in self._visible() for label in (node.text, node.description) if label]
+        shown = ", ".join(map(repr, labels[:MAX_SHOWN]))
+        return OracleStuck(f"{what} on {self.observation.activity}; it shows: {shown or 'no text'}")
+
+
+def _has_id(node: UiNode, resource_id: str) -> bool:
+    return not resource_id or node.resource_id == resource_id or node.resource_id.endswith(f"/{resource_id}")
