@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envs.tasks.phone import settings
+from envs.tasks.phone import preferences, settings
 from envs.tasks.task import Task
 
-PHONE_TASKS: tuple[type[Task], ...] = (*settings.TASKS,)
+PHONE_TASKS: tuple[type[Task], ...] = (*settings.TASKS, *preferences.TASKS)

@@ -62,6 +62,11 @@ def pick(rng: random.Random, pool: Pool[T], split: Split) -> T:
     return rng.choice(pool[split])
 
 
+def sample(rng: random.Random, pool: Pool[T], split: Split, count: int) -> tuple[T, ...]:
+    """Draw different values."""
+    return tuple(rng.sample(pool[split], count))
+
+
 def literal(key: str) -> str:
     """Return the fnmatch pattern that matches exactly this key."""
     return re.sub(r"([\[*?])", r"[\1]", key)

@@ -24,12 +24,12 @@ async def find_and_tap(hand: Hand, text: str) -> None:
     await hand.tap(text)
 
 
-async def set_wifi(hand: Hand, *, on: bool) -> None:
+async def toggle_wifi(hand: Hand) -> None:
     await open_settings(hand, "Network & internet", "Internet", "Wi-Fi")
 
 
-async def set_bluetooth(hand: Hand, *, on: bool) -> None:
-    await open_settings(hand, "Connected devices", "Bluetooth")
+async def toggle_bluetooth(hand: Hand) -> None:
+    await open_settings(hand, "Connected devices", "Connection preferences", "Bluetooth", "Use Bluetooth")
 
 
 async def toggle_airplane_mode(hand: Hand) -> None:

@@ -152,11 +152,6 @@ def people(rng: random.Random, split: Split, count: int) -> tuple[Person, ...]:
     return tuple(Person(first=f, last=s, number=n) for f, s, n in zip(firsts, lasts, numbers, strict=True))
 
 
-def sample(rng: random.Random, pool: Pool[str], split: Split, count: int) -> tuple[str, ...]:
-    """Draw different values."""
-    return tuple(rng.sample(pool[split], count))
-
-
 def time_of_day(rng: random.Random, split: Split, *, hours: Sequence[int] = range(24)) -> tuple[int, int]:
     """Draw (hour, minute); the minutes are the split's own."""
     return rng.choice(hours), pick(rng, MINUTES, split)

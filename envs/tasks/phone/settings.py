@@ -1,4 +1,4 @@
-"""Tasks in Settings: radios, airplane mode, brightness, looks, and what the About page says."""
+"""Tasks in Settings: radios, airplane mode and brightness. Those with parameters are in `preferences.py`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import ClassVar, Self
 from emulators.device import Device
 from envs.tasks.hand import Hand
 from envs.tasks.phone import flows
-from envs.tasks.phone.base import PhoneTask, Pool, pick, run, same_answer
-from envs.tasks.phone.pools import DEVICE_NAMES
+from envs.tasks.phone.base import PhoneTask, Pool, pick, run
 from envs.tasks.phone.reading import flag
 from envs.tasks.task import Check, Outcome
 from envs.types import Split
@@ -83,9 +82,9 @@ class SettingsTask(PhoneTask):
 
     async def solve(self, hand: Hand) -> None:
         if self.wifi is not None and not self.holds_untouched:
-            await flows.set_wifi(hand, on=self.wifi)
+            await flows.toggle_wifi(hand)
         if self.bluetooth is not None and not self.holds_untouched:
-            await flows.set_bluetooth(hand, on=self.bluetooth)
+            await flows.toggle_bluetooth(hand)
         await hand.finish()
 
 
@@ -250,36 +249,6 @@ class BrightnessMin(BrightnessTask):
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class DeviceName(SettingsTask):
-    """An answer: what the About page calls this phone."""
-
-    name: ClassVar[str] = "settings.device_name"
-    description: ClassVar[str] = "Say what the phone is called on its About page"
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("What is the device name of this phone? Answer with the name only.",),
-        "validation": ("Which device name does the About page of Settings show? Answer with just that name.",),
-        "test": ("Look up how this phone is named under About phone, and answer with that device name only.",),
-    }
-
-    device_name: str
-
-    @classmethod
-    def sample(cls, rng: random.Random, split: Split) -> Self:
-        device_name = pick(rng, DEVICE_NAMES, split)
-        return cls(wording=pick(rng, cls.wordings, split), start=cls.draw_start(rng), device_name=device_name)
-
-    def setup_commands(self) -> tuple[str, ...]:
-        return (*super().setup_commands(), f"settings put global device_name '{self.device_name}'")
-
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
-        return (Check(name="the answer is the device name", holds=same_answer(outcome.answer, self.device_name)),)
-
-    async def solve(self, hand: Hand) -> None:
-        answer = await flows.read_device_name(hand)
-        await hand.finish(answer=answer)
-
-
 TASKS = (
     WifiOn,
     WifiOff,
@@ -292,5 +261,4 @@ TASKS = (
     AirplaneOff,
     BrightnessMax,
     BrightnessMin,
-    DeviceName,
 )
