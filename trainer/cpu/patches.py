@@ -103,7 +103,7 @@ def apply(*, on_cpu: bool) -> None:
     """Replace the functions named in `PATCHES`. Idempotent."""
     for patch in PATCHES:
         current = getattr(patch.module, patch.name)
-        if patch.cpu_only and not on_cpu or hasattr(current, "patched_original"):
+        if (patch.cpu_only and not on_cpu) or hasattr(current, "patched_original"):
             continue
         replacement = patch.make(current)
         replacement.patched_original = current  # type: ignore[attr-defined]
