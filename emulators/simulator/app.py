@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 from emulators.simulator.view.widgets import Dialog, Menu, Widget
 
 if TYPE_CHECKING:
+    from emulators.simulator.content import ContentProvider, Receiver
     from emulators.simulator.system import System
 
 
@@ -86,6 +87,11 @@ class App:
     """Not shown in the launcher."""
     filters: Mapping[str, type[Activity]] = field(default_factory=dict)
     """Implicit intents: "ACTION", "ACTION scheme:" or "ACTION mime/type" -> activity."""
+    providers: tuple[ContentProvider, ...] = ()
+    receivers: Mapping[str, Receiver] = field(default_factory=dict)
+    """Broadcast action -> what answers it."""
+    uses_permissions: tuple[str, ...] = ()
+    """Runtime permissions that it may be granted, without the prefix `android.permission.`."""
 
     def install(self, system: System) -> None:
         """Create the app's files and databases, as after `pm clear`. The default makes an empty data folder."""

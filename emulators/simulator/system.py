@@ -24,9 +24,12 @@ class Settings(Protocol):
 class System(Protocol):
     """Services of the phone, in process, synchronous, instantaneous."""
 
-    settings: Settings
-    files: FileTree
     clipboard: str
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def files(self) -> FileTree: ...
 
     # --- device facts
     @property

@@ -1,0 +1,268 @@
+"""The simulated phone: one state object, and the parts that act on it. Synchronous; every call holds `lock`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from threading import RLock
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from emulators.device import Image, ImageSpec
+from emulators.simulator.app import Activity, App
+from emulators.simulator.clock import Clock, ClockKind
+from emulators.simulator.filesystem import FileTree
+from emulators.simulator.navigation import Navigator
+from emulators.simulator.packages import Catalog
+from emulators.simulator.phone_state import PhoneSnapshot, PhoneState
+from emulators.simulator.phone_system import PhoneSystem
+from emulators.simulator.system_image import GoldenImages, install, parse_start, with_home
+from emulators.ui import UiNode
+
+if TYPE_CHECKING:
+    from emulators.simulator.shell import ShellOutput
+    from emulators.simulator.view.scene import Scene
+
+__all__ = ["Phone", "PhoneConfig", "PhoneSnapshot", "PhoneState"]
+
+ACTION_MS: Final = 1_000
+"""Virtual time that passes with each input action, besides its own duration."""
+MAX_WAIT_MS: Final = 7 * 24 * 3600 * 1000
+REFERENCE_WIDTH_PX: Final = 1080
+REFERENCE_DENSITY_DPI: Final = 420
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhoneConfig:
+    """A kind of phone."""
+
+    width_px: int = 1080
+    height_px: int = 2400
+    density_dpi: int = 0
+    """0: what keeps the layout of a Pixel 6 at this width."""
+    serial: str = "emulator-5554"
+    model: str = "Pixel 6"
+    start: str = "2023-10-15T15:34:00+00:00"
+    """What the clock shows at boot: ISO 8601 with an offset."""
+    clock: ClockKind = "virtual"
+    """virtual: time passes only by actions and waits. realtime: with the host's clock."""
+
+    def __post_init__(self) -> None:
+        if not (160 <= self.width_px <= 4096 and 160 <= self.height_px <= 4096):
+            raise ValueError(f"a screen is 160 to 4096 px wide and high, got {self.width_px}x{self.height_px}")
+        if self.density_dpi and not 60 <= self.density_dpi <= 1200:
+            raise ValueError(f"density_dpi must be 60 to 1200, got {self.density_dpi}")
+        if self.clock not in {"virtual", "realtime"}:
+            raise ValueError(f"clock must be 'virtual' or 'realtime', got {self.clock!r}")
+        parse_start(self.start)
+
+    @property
+    def density(self) -> int:
+        """Dots per inch, the default filled in."""
+        return self.density_dpi or round(REFERENCE_DENSITY_DPI * self.width_px / REFERENCE_WIDTH_PX)
+
+
+@dataclass(kw_only=True)
+class _ViewCache:
+    """What the view layer derived from the state since it last changed."""
+
+    scene: Scene | None = None
+    tree: UiNode | None = None
+    extra: dict[str, object] = field(default_factory=dict)
+
+
+class Phone:
+    """A phone in this process.
+
+    `state` may be read by anyone who holds `lock`; who changes it calls `invalidate`.
+    """
+
+    def __init__(
+        self, config: PhoneConfig, apps: Sequence[App] | None = None, *, golden: GoldenImages | None = None
+    ) -> None:
+        """Start a phone with the given apps (None: all that the project has), a launcher added if there is none.
+
+        Phones of one process should share `golden`: then only the first of a kind installs its apps.
+        """
+        self.config = config
+        self.state: PhoneState
+        self.lock = RLock()
+        self.catalog = Catalog(with_home(_all_apps() if apps is None else apps))
+        self.system = PhoneSystem(self)
+        self.navigator = Navigator(self)
+        self.view_cache = _ViewCache()
+        self._golden = golden if golden is not None else GoldenImages()
+        image = self._golden.find(config, self.catalog.apps)
+        if image is not None:
+            self.restore(image)
+            if config.clock == "realtime":
+                self.state.clock = self._fresh_clock()
+            return
+        self.state = PhoneState(clock=self._fresh_clock(), files=FileTree(self._now_ns))
+        install(self)
+        self._golden.keep(config, self.catalog.apps, self.snapshot())
+
+    # --- what is shown -------------------------------------------------------------------------------------------
+
+    @property
+    def width_px(self) -> int:
+        """Width of the screen in its current orientation."""
+        return self._size()[self.state.display.rotation % 2]
+
+    @property
+    def height_px(self) -> int:
+        return self._size()[1 - self.state.display.rotation % 2]
+
+    @property
+    def density_dpi(self) -> int:
+        return self.state.display.density_override or self.config.density
+
+    @property
+    def foreground(self) -> str:
+        """`package/class` of the resumed activity, in Android's short form."""
+        with self.lock:
+            tasks = self.state.tasks
+            task = tasks.home if self.state.view.overlay == "recents" else tasks.front
+            return task.top.component
+
+    @property
+    def activity(self) -> Activity:
+        with self.lock:
+            return self.state.tasks.front.top.activity
+
+    def scene(self) -> Scene:
+        """Return the placed widgets of the whole screen; cached until something changes."""
+        from emulators.simulator.view.scene import build_scene
+
+        with self.lock:
+            if self.view_cache.scene is None:
+                self.view_cache.scene = build_scene(self)
+            return self.view_cache.scene
+
+    def ui_tree(self) -> UiNode:
+        """Return the accessibility tree of the screen."""
+        with self.lock:
+            return self.scene().ui_tree()
+
+    def rgb(self) -> np.ndarray:
+        """Return the screen: RGB, uint8 [H, W, 3]."""
+        from emulators.simulator.view.render import rgb
+
+        with self.lock:
+            return rgb(self.scene())
+
+    def encode(self, spec: ImageSpec) -> Image:
+        """Return the screen as an encoded picture."""
+        from emulators.simulator.view.render import encode
+
+        with self.lock:
+            return encode(self.scene(), spec)
+
+    def invalidate(self) -> None:
+        """Note that the state changed: the next look at the screen builds it anew."""
+        self.view_cache = _ViewCache()
+
+    # --- input ---------------------------------------------------------------------------------------------------
+
+    def tap(self, x_px: int, y_px: int) -> None:
+        from emulators.simulator import input as touch
+
+        self._act(lambda: touch.tap(self, x_px, y_px))
+
+    def double_tap(self, x_px: int, y_px: int) -> None:
+        from emulators.simulator import input as touch
+
+        self._act(lambda: touch.double_tap(self, x_px, y_px))
+
+    def long_press(self, x_px: int, y_px: int, duration_ms: int = 1000) -> None:
+        from emulators.simulator import input as touch
+
+        self._act(lambda: touch.long_press(self, x_px, y_px, duration_ms))
+
+    def swipe(self, x1_px: int, y1_px: int, x2_px: int, y2_px: int, duration_ms: int = 300) -> None:
+        from emulators.simulator import input as touch
+
+        self._act(lambda: touch.swipe(self, x1_px, y1_px, x2_px, y2_px, duration_ms))
+
+    def drag(self, x1_px: int, y1_px: int, x2_px: int, y2_px: int, duration_ms: int = 1000) -> None:
+        from emulators.simulator import input as touch
+
+        self._act(lambda: touch.drag(self, x1_px, y1_px, x2_px, y2_px, duration_ms))
+
+    def type_text(self, text: str) -> None:
+        from emulators.simulator import input as touch
+
+        self._act(lambda: touch.type_text(self, text))
+
+    def key(self, name: str, meta: int = 0) -> None:
+        """Press a key by its Android name without `KEYCODE_`."""
+        from emulators.simulator import input as touch
+
+        self._act(lambda: touch.key(self, name, meta))
+
+    # --- shell ---------------------------------------------------------------------------------------------------
+
+    def shell(self, command: str, stdin: bytes = b"") -> ShellOutput:
+        """Run a command line as root, to its end."""
+        from emulators.simulator.shell import run
+
+        with self.lock:
+            return run(self, command, stdin)
+
+    # --- time and state ------------------------------------------------------------------------------------------
+
+    def advance(self, milliseconds: int) -> None:
+        """Let the phone's time pass at once. Raises: ValueError: negative, or more than a week."""
+        if milliseconds > MAX_WAIT_MS:
+            raise ValueError(f"cannot wait {milliseconds} ms; the limit is {MAX_WAIT_MS} ms")
+        with self.lock:
+            self.state.clock.advance(milliseconds)
+            self.invalidate()
+
+    def snapshot(self) -> PhoneSnapshot:
+        with self.lock:
+            return PhoneSnapshot(self.state.copy())
+
+    def restore(self, snapshot: PhoneSnapshot) -> None:
+        """Become what the snapshot holds; it stays good for further use."""
+        with self.lock:
+            state = snapshot.state.copy()
+            files = FileTree(self._now_ns)
+            files.restore(state.files)
+            self.state = replace(state, files=files)
+            self.invalidate()
+
+    def fork(self, serial: str) -> Phone:
+        """Return another phone in exactly this state."""
+        with self.lock:
+            twin = Phone(replace(self.config, serial=serial), self.catalog.apps, golden=self._golden)
+            twin.restore(self.snapshot())
+            return twin
+
+    def state_hash(self) -> str:
+        """Return a hash (hex) of the whole state; equal states have equal hashes, whatever the process."""
+        with self.lock:
+            return self.state.digest()
+
+    # --- inside --------------------------------------------------------------------------------------------------
+
+    def _act(self, action: Callable[[], None]) -> None:
+        with self.lock:
+            action()
+            self.advance(ACTION_MS)
+
+    def _now_ns(self) -> int:
+        return self.state.clock.wall_ns()
+
+    def _fresh_clock(self) -> Clock:
+        return Clock.starting_at(parse_start(self.config.start), self.config.clock)
+
+    def _size(self) -> tuple[int, int]:
+        return self.state.display.size_override or (self.config.width_px, self.config.height_px)
+
+
+def _all_apps() -> tuple[App, ...]:
+    from emulators.simulator.apps.registry import ALL_APPS
+
+    return ALL_APPS

@@ -1,0 +1,133 @@
+"""The services that apps see: `System` over one phone."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from emulators.simulator import radios
+from emulators.simulator.app import Activity, App, Intent
+from emulators.simulator.databases import open_database
+from emulators.simulator.filesystem import FileTree
+from emulators.simulator.packages import UnknownComponentError
+from emulators.simulator.settings_tables import SettingsTables
+
+if TYPE_CHECKING:
+    from emulators.simulator.phone import Phone
+
+TOAST_MS: Final = 2_000
+MAX_CLIPBOARD_CHARS: Final = 262_144
+
+
+class PhoneSystem:
+    """Implements `emulators.simulator.system.System`."""
+
+    def __init__(self, phone: Phone) -> None:
+        self._phone = phone
+
+    @property
+    def settings(self) -> SettingsTables:
+        return self._phone.state.settings
+
+    @property
+    def files(self) -> FileTree:
+        return self._phone.state.files
+
+    @property
+    def clipboard(self) -> str:
+        return self._phone.state.clipboard
+
+    @clipboard.setter
+    def clipboard(self, text: str) -> None:
+        self._phone.state.clipboard = text[:MAX_CLIPBOARD_CHARS]
+
+    # --- device facts
+
+    @property
+    def model(self) -> str:
+        return self._phone.config.model
+
+    @property
+    def android_version(self) -> str:
+        return "13"
+
+    @property
+    def width_px(self) -> int:
+        return self._phone.width_px
+
+    @property
+    def height_px(self) -> int:
+        return self._phone.height_px
+
+    # --- time
+
+    def now(self) -> datetime:
+        return self._phone.state.clock.now()
+
+    def uptime_ms(self) -> int:
+        return self._phone.state.clock.uptime_ms()
+
+    # --- navigation
+
+    def start(self, target: type[Activity] | str, intent: Intent | None = None) -> None:
+        catalog = self._phone.catalog
+        app, activity = catalog.component(target) if isinstance(target, str) else (catalog.owner(target), target)
+        self._phone.navigator.start(app, activity, intent or Intent())
+
+    def send(self, intent: Intent) -> bool:
+        found = self._phone.catalog.handler(intent, self._phone.state.packages)
+        if found is None:
+            return False
+        self._phone.navigator.start(*found, intent)
+        return True
+
+    def open_app(self, package: str) -> None:
+        """Open an app as the launcher does. Raises: UnknownComponentError: not installed."""
+        app = self.app(package)
+        if app is None:
+            raise UnknownComponentError(f"no app {package!r}")
+        self._phone.navigator.launch(app, app.activities[0], Intent())
+
+    def back(self) -> None:
+        self._phone.navigator.finish()
+
+    def home(self) -> None:
+        self._phone.navigator.home()
+
+    def toast(self, text: str) -> None:
+        view = self._phone.state.view
+        view.toast = text
+        view.toast_until_ms = self.uptime_ms() + TOAST_MS
+        self._phone.invalidate()
+
+    # --- radios
+
+    def set_wifi(self, on: bool) -> None:
+        radios.set_wifi(self._phone.state, on)
+        self._phone.invalidate()
+
+    def set_bluetooth(self, on: bool) -> None:
+        radios.set_bluetooth(self._phone.state, on)
+        self._phone.invalidate()
+
+    def set_airplane_mode(self, on: bool) -> None:
+        radios.set_airplane_mode(self._phone.state, on)
+        self._phone.invalidate()
+
+    # --- packages
+
+    def apps(self) -> tuple[App, ...]:
+        installed = self._phone.state.packages.installed
+        return tuple(app for app in self._phone.catalog.apps if app.package in installed)
+
+    def app(self, package: str) -> App | None:
+        return self._phone.catalog.app(package) if package in self._phone.state.packages.installed else None
+
+    # --- data
+
+    def database(self, path: str) -> AbstractContextManager[sqlite3.Connection]:
+        changed: Callable[[], None] = self._phone.invalidate
+        return open_database(self.files, path, on_write=changed)
