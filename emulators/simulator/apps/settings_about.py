@@ -1,0 +1,312 @@
+"""Settings: what the phone is and keeps (about phone, storage, system, date and time, languages)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from emulators.simulator.app import Activity
+from emulators.simulator.apps.common import choice_dialog, format_size, note, page, prompt_dialog, row, section, switch_row
+from emulators.simulator.apps.filetypes import kind_of
+from emulators.simulator.apps.settings_devices import device_name
+from emulators.simulator.apps.settings_toggles import DeveloperSettings, GestureSettings, Toggle
+from emulators.simulator.system import System
+from emulators.simulator.view.widgets import Callback, Canvas, Column, Dialog, Text, Widget
+
+BUILD_NUMBER = "TQ3A.230901.001"
+TAPS_TO_DEVELOPER = 7
+STORAGE = "/storage/emulated/0"
+STORAGE_TOTAL_BYTES = 128_000_000_000
+SYSTEM_BYTES = 16_200_000_000
+APPS_BYTES = 4_830_000_000
+
+
+@dataclass(kw_only=True)
+class AboutPhone(Activity):
+    name: ClassVar[str] = ".Settings$MyDeviceInfoActivity"
+    editing: bool = False
+    draft: str = ""
+    build_taps: int = 0
+
+    def build(self, system: System) -> Widget:
+        wifi = system.settings.flag("global", "wifi_on")
+        return page(
+            system,
+            "About phone",
+            (
+                section("Basic info"),
+                row("device_name", "Device name", subtitle=device_name(system), on_tap=lambda: self._edit(system)),
+                row("phone_number", "Phone number", subtitle="+1 555-521-5554"),
+                section("Device details"),
+                row("model", "Model", subtitle=system.model),
+                row("android_version", "Android version", subtitle=system.android_version,
+                    on_tap=lambda: system.start(AndroidVersion)),
+                section("Device identifiers"),
+                row("imei", "IMEI", subtitle="867400022047199"),
+                row("ip_address", "IP address", subtitle="10.0.2.16" if wifi else "Unavailable"),
+                row("wifi_mac_address", "Wi-Fi MAC address", subtitle="02:15:b2:00:01:00"),
+                row("bluetooth_address", "Bluetooth address", subtitle="3c:5a:b4:01:02:03"
+                    if system.settings.flag("global", "bluetooth_on") else "Unavailable"),
+                row("up_time", "Up time", subtitle=_clock(system.uptime_ms() // 1000)),
+                row("build_number", "Build number", subtitle=BUILD_NUMBER, on_tap=lambda: self._tap_build(system)),
+            ),
+        )  # fmt: skip
+
+    def dialog(self, system: System) -> Dialog | None:
+        if not self.editing:
+            return None
+        return prompt_dialog(
+            "Device name",
+            self.draft,
+            key="device_name_edit",
+            enabled=bool(self.draft.strip()),
+            on_change=self._type,
+            on_ok=lambda: self._rename(system),
+            on_cancel=self._close,
+        )
+
+    def _edit(self, system: System) -> None:
+        self.editing, self.draft = True, device_name(system)
+
+    def _type(self, text: str) -> None:
+        self.draft = text
+
+    def _close(self) -> None:
+        self.editing = False
+
+    def _rename(self, system: System) -> None:
+        system.settings.put("global", "device_name", self.draft.strip())
+        self._close()
+
+    def _tap_build(self, system: System) -> None:
+        if system.settings.flag("global", "development_settings_enabled"):
+            system.toast("No need, you are already a developer.")
+            return
+        self.build_taps += 1
+        left = TAPS_TO_DEVELOPER - self.build_taps
+        if left == 0:
+            self.build_taps = 0
+            system.settings.put("global", "development_settings_enabled", "1")
+            system.toast("You are now a developer!")
+        elif left <= 4:
+            system.toast(f"You are now {left} step{'s' if left > 1 else ''} away from being a developer.")
+
+
+def _clock(seconds: int) -> str:
+    hours, rest = divmod(seconds, 3600)
+    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60:02d}:{rest % 60:02d}"
+
+
+@dataclass(kw_only=True)
+class AndroidVersion(Activity):
+    name: ClassVar[str] = ".Settings$FirmwareVersionActivity"
+
+    def build(self, system: System) -> Widget:
+        return page(
+            system,
+            "Android version",
+            (
+                row("android_version", "Android version", subtitle=system.android_version),
+                row("security_update", "Android security update", subtitle="September 1, 2023"),
+                row("play_update", "Google Play system update", subtitle="August 1, 2023"),
+                row("baseband_version", "Baseband version", subtitle="g5123b-112054-230512-B-10121234"),
+                row("kernel_version", "Kernel version", subtitle="5.10.157-android13-4"),
+                row("build_number", "Build number", subtitle=BUILD_NUMBER),
+            ),
+        )
+
+
+# --- storage ---------------------------------------------------------------------------------------------------------
+
+
+def used_bytes(system: System) -> dict[str, int]:
+    """Return bytes by category, from the files on shared storage."""
+    sizes = {"image": 0, "video": 0, "audio": 0, "document": 0}
+    if system.files.is_dir(STORAGE):
+        for path in system.files.walk(STORAGE):
+            entry = system.files.stat(path)
+            if entry.data is not None:
+                kind = kind_of(path).category
+                sizes[kind if kind in sizes else "document"] += len(entry.data)
+    return sizes
+
+
+def storage_summary(system: System) -> str:
+    used = SYSTEM_BYTES + APPS_BYTES + sum(used_bytes(system).values())
+    percent = round(100 * used / STORAGE_TOTAL_BYTES)
+    return f"{percent}% used - {format_size(STORAGE_TOTAL_BYTES - used)} free"
+
+
+@dataclass(kw_only=True)
+class StorageSettings(Activity):
+    name: ClassVar[str] = ".Settings$StorageDashboardActivity"
+
+    def build(self, system: System) -> Widget:
+        sizes = used_bytes(system)
+        used = SYSTEM_BYTES + APPS_BYTES + sum(sizes.values())
+        head = Column(
+            children=(
+                Text(text=format_size(used), style="headline_large"),
+                Text(text=f"used of {STORAGE_TOTAL_BYTES // 10**9} GB", color="on_surface_variant"),
+                Column(
+                    children=(
+                        Column(width=312 * used / STORAGE_TOTAL_BYTES, height=8, background="primary", radius=4),
+                    ),
+                    align="start",
+                    width=312,
+                    height=8,
+                    background="surface_container_highest",
+                    radius=4,
+                ),
+            ),
+            gap=8,
+            padding=(24, 8, 24, 16),
+            align="start",
+        )
+        files = "com.google.android.documentsui/com.android.documentsui.files.FilesActivity"
+        labels = (("image", "Images", "image-outline"), ("video", "Videos", "movie-outline"),
+                  ("audio", "Audio", "music-note-outline"), ("document", "Documents & other", "folder-outline"))  # fmt: skip
+        rows = [
+            row(f"storage_{key}", label, subtitle=format_size(sizes[key]), icon=icon, on_tap=_open(system, files))
+            for key, label, icon in labels
+        ]
+        return page(
+            system,
+            "Storage",
+            (
+                head,
+                row("free_up_space", "Free up space", subtitle="Go to Files to manage and free up space",
+                    icon="broom", on_tap=_open(system, files)),
+                row("storage_apps", "Apps", subtitle=format_size(APPS_BYTES), icon="apps",
+                    on_tap=_open(system, "com.android.settings/.Settings$ManageApplicationsActivity")),
+                *rows,
+                row("storage_system", "System", subtitle=format_size(SYSTEM_BYTES), icon="android"),
+            ),
+        )  # fmt: skip
+
+
+def _open(system: System, component: str) -> Callback:
+    return lambda: system.start(component)
+
+
+# --- system ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class SystemSettings(Activity):
+    name: ClassVar[str] = ".Settings$SystemDashboardActivity"
+
+    def build(self, system: System) -> Widget:
+        developer = (
+            (
+                row(
+                    "developer_options",
+                    "Developer options",
+                    icon="code-braces",
+                    on_tap=lambda: system.start(DeveloperSettings),
+                ),
+            )
+            if system.settings.flag("global", "development_settings_enabled")
+            else ()
+        )
+        return page(
+            system,
+            "System",
+            (
+                row("languages", "Languages & input", subtitle="English (United States), Gboard", icon="web",
+                    on_tap=lambda: system.start(LanguageSettings)),
+                row("gestures", "Gestures", icon="gesture-tap", on_tap=lambda: system.start(GestureSettings)),
+                row("date_time", "Date & time", subtitle=_date_summary(system), icon="clock-outline",
+                    on_tap=lambda: system.start(DateTimeSettings)),
+                row("system_update", "System update", subtitle=f"Android {system.android_version} is up to date",
+                    icon="cellphone-arrow-down", on_tap=lambda: system.toast("Your system is up to date")),
+                *developer,
+            ),
+        )  # fmt: skip
+
+
+@dataclass(kw_only=True)
+class LanguageSettings(Activity):
+    name: ClassVar[str] = ".Settings$LanguageAndInputSettingsActivity"
+
+    def build(self, system: System) -> Widget:
+        spelling = Toggle(title="Spell checker", namespace="secure", setting="spell_checker_enabled", default="1")
+        return page(
+            system,
+            "Languages & input",
+            (
+                section("Preferred language"),
+                row("language", "English (United States)", icon="translate"),
+                section("Keyboards"),
+                row("keyboard", "Gboard", subtitle="English (US)", icon="keyboard-outline"),
+                spelling.row(system),
+            ),
+        )
+
+
+ZONES = (
+    ("UTC", "Coordinated Universal Time", "GMT+00:00"),
+    ("Europe/London", "United Kingdom", "GMT+00:00"),
+    ("Europe/Berlin", "Germany", "GMT+01:00"),
+    ("America/New_York", "New York", "GMT-05:00"),
+    ("America/Los_Angeles", "Los Angeles", "GMT-08:00"),
+    ("Asia/Tokyo", "Japan", "GMT+09:00"),
+)
+
+
+def uses_24_hours(system: System) -> bool:
+    return system.settings.get("system", "time_12_24", "24") == "24"
+
+
+def format_time(system: System, hour: int, minute: int) -> str:
+    """Return a time of day as the phone shows it: "07:05", or "7:05 AM"."""
+    if uses_24_hours(system):
+        return f"{hour:02d}:{minute:02d}"
+    return f"{hour % 12 or 12}:{minute:02d} {'AM' if hour < 12 else 'PM'}"
+
+
+def _date_summary(system: System) -> str:
+    now = system.now()
+    return f"GMT{now:%z}"[:6] + ":" + f"{now:%z}"[3:5] + f" {now.tzname() or ''}".rstrip()
+
+
+@dataclass(kw_only=True)
+class DateTimeSettings(Activity):
+    name: ClassVar[str] = ".Settings$DateTimeSettingsActivity"
+
+    def build(self, system: System) -> Widget:
+        now = system.now()
+        automatic = system.settings.flag("global", "auto_time")
+        automatic_zone = system.settings.flag("global", "auto_time_zone")
+
+        def put(namespace: str, key: str, on: str, off: str, value: bool) -> None:
+            system.settings.put(namespace, key, on if value else off)
+
+        return page(
+            system,
+            "Date & time",
+            (
+                switch_row("auto_time", "Set time automatically", automatic,
+                           lambda on: put("global", "auto_time", "1", "0", on)),
+                row("date", "Date", subtitle=f"{now:%B} {now.day}, {now.year}", enabled=not automatic),
+                row("time", "Time", subtitle=format_time(system, now.hour, now.minute), enabled=not automatic),
+                section("Time zone"),
+                switch_row("auto_zone", "Set time zone automatically", automatic_zone,
+                           lambda on: put("global", "auto_time_zone", "1", "0", on)),
+                row("timezone", "Time zone", subtitle=_date_summary(system), enabled=not automatic_zone),
+                section("Time format"),
+                switch_row("24_hour", "Use 24-hour format", uses_24_hours(system),
+                           lambda on: put("system", "time_12_24", "24", "12", on),
+                           subtitle="13:00" if uses_24_hours(system) else "1:00 PM"),
+            ),
+        )  # fmt: skip
+
+
+ABOUT_PAGES: tuple[type[Activity], ...] = (
+    AboutPhone,
+    AndroidVersion,
+    StorageSettings,
+    SystemSettings,
+    LanguageSettings,
+    DateTimeSettings,
+)
