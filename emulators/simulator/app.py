@@ -54,6 +54,9 @@ class Activity:
     def on_resume(self, system: System) -> None:
         """Called each time the activity comes to the foreground."""
 
+    def on_pause(self, system: System) -> None:
+        """Called each time the activity leaves the foreground, also for good; not when its process is killed."""
+
     def build(self, system: System) -> Widget:
         """Return the screen. Pure: reads the phone, changes nothing; called after every event."""
         raise NotImplementedError
@@ -96,6 +99,12 @@ class App:
     def install(self, system: System) -> None:
         """Create the app's files and databases, as after `pm clear`. The default makes an empty data folder."""
         system.files.make_dirs(f"/data/data/{self.package}")
+
+    def furnish(self, system: System) -> None:
+        """Add what a phone in use has (contacts, notes); called once, on a new phone, after all apps' `install`."""
+
+    def on_time(self, system: System) -> None:
+        """Called whenever the phone's time has passed: ring alarms, end timers."""
 
     def on_launch(self, system: System) -> None:
         """Called when the app's process starts: re-create whatever was deleted under /data/data."""

@@ -35,6 +35,7 @@ class Navigator:
         activity is put on top of it.
         """
         previous = self._top_token()
+        self._pause()
         self._start_process(app)
         tasks = self._phone.state.tasks
         task = tasks.task_of(app.package)
@@ -60,6 +61,7 @@ class Navigator:
             self.launch(app, activity, intent)
             return
         previous = self._top_token()
+        self._pause()
         self._start_process(app)
         self._push(front, app, activity, intent)
         self._foreground_changed(previous)
@@ -79,6 +81,7 @@ class Navigator:
         root_intent = front.records[0].activity.intent
         if len(front.records) == 1 and root_intent.action == MAIN:
             previous = self._top_token()
+            self._pause()
             self._phone.state.tasks.to_back(front)
             self._foreground_changed(previous)
         else:
@@ -90,6 +93,7 @@ class Navigator:
         front = tasks.front
         if front.home and len(front.records) == 1:
             return
+        self._pause()
         front.records.pop()
         if not front.records:
             tasks.remove(front)
@@ -97,6 +101,7 @@ class Navigator:
 
     def home(self) -> None:
         """Show the home screen."""
+        self._pause()
         tasks = self._phone.state.tasks
         tasks.to_front(tasks.home)
         self._foreground_changed(None)
@@ -110,6 +115,7 @@ class Navigator:
         if task is None:
             return False
         previous = self._top_token()
+        self._pause()
         tasks.to_front(task)
         self._foreground_changed(previous)
         return True
@@ -170,6 +176,10 @@ class Navigator:
             packages.processes[app.package] = packages.next_pid
             packages.next_pid += 1
             app.on_launch(self._phone.system)
+
+    def _pause(self) -> None:
+        """Tell the foreground activity that it is about to leave."""
+        self._phone.state.tasks.front.top.activity.on_pause(self._phone.system)
 
     def _top_token(self) -> int:
         return self._phone.state.tasks.front.top.token

@@ -218,6 +218,8 @@ class Phone:
             raise ValueError(f"cannot wait {milliseconds} ms; the limit is {MAX_WAIT_MS} ms")
         with self.lock:
             self.state.clock.advance(milliseconds)
+            for app in self.catalog.apps:
+                app.on_time(self.system)
             self.invalidate()
 
     def snapshot(self) -> PhoneSnapshot:

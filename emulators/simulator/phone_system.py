@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from emulators.simulator import radios
 from emulators.simulator.app import Activity, App, Intent
+from emulators.simulator.clock import NS_PER_MS
 from emulators.simulator.databases import open_database
 from emulators.simulator.filesystem import FileTree
-from emulators.simulator.packages import UnknownComponentError
+from emulators.simulator.packages import UnknownComponentError, UnknownPackageError
+from emulators.simulator.phone_state import Notification
 from emulators.simulator.settings_tables import SettingsTables
+from emulators.simulator.system_image import clear_data
 
 if TYPE_CHECKING:
     from emulators.simulator.phone import Phone
@@ -70,6 +73,10 @@ class PhoneSystem:
     def uptime_ms(self) -> int:
         return self._phone.state.clock.uptime_ms()
 
+    def set_time(self, when: datetime) -> None:
+        self._phone.state.clock.set_wall(round(when.timestamp() * 1000) * NS_PER_MS)
+        self._phone.invalidate()
+
     # --- navigation
 
     def start(self, target: type[Activity] | str, intent: Intent | None = None) -> None:
@@ -103,6 +110,18 @@ class PhoneSystem:
         view.toast_until_ms = self.uptime_ms() + TOAST_MS
         self._phone.invalidate()
 
+    def notify(self, package: str, number: int, *, title: str, text: str, icon: str) -> None:
+        state = self._phone.state
+        self.cancel_notification(package, number)
+        when = state.clock.wall_ns()
+        posted = Notification(id=number, package=package, title=title, text=text, icon=icon, posted_ns=when)
+        state.notifications = (posted, *state.notifications)
+
+    def cancel_notification(self, package: str, number: int) -> None:
+        state = self._phone.state
+        state.notifications = tuple(n for n in state.notifications if (n.package, n.id) != (package, number))
+        self._phone.invalidate()
+
     # --- radios
 
     def set_wifi(self, on: bool) -> None:
@@ -125,6 +144,16 @@ class PhoneSystem:
 
     def app(self, package: str) -> App | None:
         return self._phone.catalog.app(package) if package in self._phone.state.packages.installed else None
+
+    def force_stop(self, package: str) -> None:
+        self._phone.navigator.force_stop(package)
+
+    def clear_data(self, package: str) -> None:
+        app = self._phone.catalog.app(package)
+        if app is None:
+            raise UnknownPackageError(f"Unknown package: {package}")
+        self.force_stop(package)
+        clear_data(self._phone, app)
 
     # --- data
 

@@ -50,6 +50,10 @@ class System(Protocol):
         """Monotonic milliseconds since boot (stopwatch, timer)."""
         ...
 
+    def set_time(self, when: datetime) -> None:
+        """Set the wall clock; `when` is aware. Uptime is not touched."""
+        ...
+
     # --- navigation
     def start(self, target: type[Activity] | str, intent: Intent | None = None) -> None:
         """Open an activity of any app on top: its class, or `package/class`."""
@@ -57,6 +61,10 @@ class System(Protocol):
 
     def send(self, intent: Intent) -> bool:
         """Open whoever handles an implicit intent; False when nobody does."""
+        ...
+
+    def open_app(self, package: str) -> None:
+        """Open an app as the launcher does."""
         ...
 
     def back(self) -> None:
@@ -67,6 +75,12 @@ class System(Protocol):
 
     def toast(self, text: str) -> None: ...
 
+    def notify(self, package: str, number: int, *, title: str, text: str, icon: str) -> None:
+        """Post a notification, replacing the package's one with the same number."""
+        ...
+
+    def cancel_notification(self, package: str, number: int) -> None: ...
+
     # --- radios, so that the settings keys, the status bar and `svc` agree
     def set_wifi(self, on: bool) -> None: ...
     def set_bluetooth(self, on: bool) -> None: ...
@@ -76,6 +90,12 @@ class System(Protocol):
     def apps(self) -> tuple[App, ...]: ...
 
     def app(self, package: str) -> App | None: ...
+
+    def force_stop(self, package: str) -> None: ...
+
+    def clear_data(self, package: str) -> None:
+        """Stop an app and put its data back to what `install` makes, as `pm clear` does."""
+        ...
 
     # --- data
     def database(self, path: str) -> AbstractContextManager[sqlite3.Connection]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -124,6 +124,8 @@ def install(phone: Phone) -> None:
     phone.state.settings.put("global", "device_name", phone.config.model)
     for app in phone.catalog.apps:
         install_app(phone, app)
+    for app in phone.catalog.apps:
+        app.furnish(phone.system)
     home = phone.catalog.app(HOME_PACKAGE)
     assert home is not None
     phone.navigator.boot(home)
@@ -149,6 +151,15 @@ def make_data(phone: Phone, app: App) -> None:
         files.make_dir(folder, mode=0o700)
     files.set_owner(folder, uid, uid)
     app.install(phone.system)
+
+
+def clear_data(phone: Phone, app: App) -> None:
+    """Put an app's data back to what a fresh installation has, and take its permissions back."""
+    packages, folder = phone.state.packages, f"/data/data/{app.package}"
+    if phone.state.files.exists(folder):
+        phone.state.files.remove(folder, recursive=True)
+    packages.installed[app.package] = replace(packages.entry(app.package), granted=frozenset(), app_ops=())
+    make_data(phone, app)
 
 
 def _own_shared_storage(phone: Phone) -> None:
