@@ -43,7 +43,9 @@ KINDS: Final[Mapping[str, FileKind]] = {
     "doc": _kind("Word document", "file-word-box-outline", "#1A73E8", "document", "application/msword"),
     "docx": _kind("Word document", "file-word-box-outline", "#1A73E8", "document", "application/msword"),
     "xlsx": _kind("Spreadsheet", "file-excel-box-outline", "#188038", "document", "application/vnd.ms-excel"),
-    "pptx": _kind("Presentation", "file-powerpoint-box-outline", "#E8710A", "document", "application/vnd.ms-powerpoint"),
+    "pptx": _kind(
+        "Presentation", "file-powerpoint-box-outline", "#E8710A", "document", "application/vnd.ms-powerpoint"
+    ),
     "jpg": _kind("JPG image", *_IMAGE, "image/jpeg"),
     "jpeg": _kind("JPG image", *_IMAGE, "image/jpeg"),
     "png": _kind("PNG image", *_IMAGE, "image/png"),

@@ -11,7 +11,6 @@ from emulators.simulator.apps.common import empty_state, round_row, row, search_
 from emulators.simulator.apps.settings_about import (
     ABOUT_PAGES,
     AboutPhone,
-    DateTimeSettings,
     LanguageSettings,
     StorageSettings,
     SystemSettings,
@@ -37,6 +36,7 @@ from emulators.simulator.apps.settings_network import (
     NetworkDashboard,
     WifiSettings,
 )
+from emulators.simulator.apps.settings_time import DateTimeSettings
 from emulators.simulator.apps.settings_toggles import (
     TOGGLE_PAGES,
     AccessibilitySettings,
@@ -70,32 +70,70 @@ def _location(system: System) -> str:
 
 
 SECTIONS = (
-    Section(title="Network & internet", subtitle="Wi-Fi, hotspot, airplane mode", icon="wifi", color="#1A73E8",
-            page=NetworkDashboard),
-    Section(title="Connected devices", subtitle="Bluetooth, pairing", icon="devices", color="#1E8E3E",
-            page=ConnectedDevices),
+    Section(
+        title="Network & internet",
+        subtitle="Wi-Fi, hotspot, airplane mode",
+        icon="wifi",
+        color="#1A73E8",
+        page=NetworkDashboard,
+    ),
+    Section(
+        title="Connected devices", subtitle="Bluetooth, pairing", icon="devices", color="#1E8E3E", page=ConnectedDevices
+    ),
     Section(title="Apps", subtitle="Recent apps, all apps", icon="apps", color="#E8710A", page=ManageApplications),
-    Section(title="Notifications", subtitle="Notification history, bubbles", icon="bell", color="#D93025",
-            page=NotificationSettings),
+    Section(
+        title="Notifications",
+        subtitle="Notification history, bubbles",
+        icon="bell",
+        color="#D93025",
+        page=NotificationSettings,
+    ),
     Section(title="Battery", subtitle="100%", icon="battery", color="#12B5CB", page=BatterySettings),
     Section(title="Storage", subtitle=storage_summary, icon="harddisk", color="#9334E6", page=StorageSettings),
-    Section(title="Sound & vibration", subtitle="Volume, haptics, Do Not Disturb", icon="volume-high", color="#E52592",
-            page=SoundSettings),
-    Section(title="Display", subtitle="Dark theme, font size, brightness", icon="brightness-6", color="#F9AB00",
-            page=DisplaySettings),
-    Section(title="Wallpaper & style", subtitle="Themed icons, dark theme", icon="palette", color="#C5221F",
-            page=WallpaperSettings),
-    Section(title="Accessibility", subtitle="Display, interaction, audio", icon="human", color="#1A73E8",
-            page=AccessibilitySettings),
-    Section(title="Security", subtitle="Play Protect, device security", icon="lock", color="#188038",
-            page=SecuritySettings),
-    Section(title="Privacy", subtitle="Permissions, camera and microphone", icon="eye", color="#4285F4",
-            page=PrivacySettings),
+    Section(
+        title="Sound & vibration",
+        subtitle="Volume, haptics, Do Not Disturb",
+        icon="volume-high",
+        color="#E52592",
+        page=SoundSettings,
+    ),
+    Section(
+        title="Display",
+        subtitle="Dark theme, font size, brightness",
+        icon="brightness-6",
+        color="#F9AB00",
+        page=DisplaySettings,
+    ),
+    Section(
+        title="Wallpaper & style",
+        subtitle="Themed icons, dark theme",
+        icon="palette",
+        color="#C5221F",
+        page=WallpaperSettings,
+    ),
+    Section(
+        title="Accessibility",
+        subtitle="Display, interaction, audio",
+        icon="human",
+        color="#1A73E8",
+        page=AccessibilitySettings,
+    ),
+    Section(
+        title="Security", subtitle="Play Protect, device security", icon="lock", color="#188038", page=SecuritySettings
+    ),
+    Section(
+        title="Privacy",
+        subtitle="Permissions, camera and microphone",
+        icon="eye",
+        color="#4285F4",
+        page=PrivacySettings,
+    ),
     Section(title="Location", subtitle=_location, icon="map-marker", color="#F29900", page=LocationSettings),
-    Section(title="System", subtitle="Languages, gestures, time", icon="cellphone-cog", color="#5F6368",
-            page=SystemSettings),
+    Section(
+        title="System", subtitle="Languages, gestures, time", icon="cellphone-cog", color="#5F6368", page=SystemSettings
+    ),
     Section(title="About phone", subtitle=device_name, icon="cellphone-information", color="#80868B", page=AboutPhone),
-)  # fmt: skip
+)
 
 
 @dataclass(kw_only=True)
@@ -181,7 +219,8 @@ class SearchSettings(Activity):
         words = self.query.casefold().split()
         found = [entry for entry in SEARCHABLE if words and all(word in entry[0].casefold() for word in words)]
         results: tuple[Widget, ...] = tuple(
-            row("search_result", title, subtitle=place, on_tap=_opener(system, target)) for title, place, target in found
+            row("search_result", title, subtitle=place, on_tap=_opener(system, target))
+            for title, place, target in found
         )
         if words and not results:
             results = (empty_state("magnify-close", "No results"),)

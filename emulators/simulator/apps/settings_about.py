@@ -1,4 +1,4 @@
-"""Settings: what the phone is and keeps (about phone, storage, system, date and time, languages)."""
+"""Settings: what the phone is and keeps (about phone, storage, system, languages)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from emulators.simulator.app import Activity
-from emulators.simulator.apps.common import choice_dialog, format_size, note, page, prompt_dialog, row, section, switch_row
+from emulators.simulator.apps.common import (
+    format_size,
+    page,
+    prompt_dialog,
+    row,
+    section,
+)
 from emulators.simulator.apps.filetypes import kind_of
 from emulators.simulator.apps.settings_devices import device_name
+from emulators.simulator.apps.settings_time import DateTimeSettings, zone_summary
 from emulators.simulator.apps.settings_toggles import DeveloperSettings, GestureSettings, Toggle
 from emulators.simulator.system import System
-from emulators.simulator.view.widgets import Callback, Canvas, Column, Dialog, Text, Widget
+from emulators.simulator.view.widgets import Callback, Column, Dialog, Text, Widget
 
 BUILD_NUMBER = "TQ3A.230901.001"
 TAPS_TO_DEVELOPER = 7
@@ -39,18 +46,25 @@ class AboutPhone(Activity):
                 row("phone_number", "Phone number", subtitle="+1 555-521-5554"),
                 section("Device details"),
                 row("model", "Model", subtitle=system.model),
-                row("android_version", "Android version", subtitle=system.android_version,
-                    on_tap=lambda: system.start(AndroidVersion)),
+                row(
+                    "android_version",
+                    "Android version",
+                    subtitle=system.android_version,
+                    on_tap=lambda: system.start(AndroidVersion),
+                ),
                 section("Device identifiers"),
                 row("imei", "IMEI", subtitle="867400022047199"),
                 row("ip_address", "IP address", subtitle="10.0.2.16" if wifi else "Unavailable"),
                 row("wifi_mac_address", "Wi-Fi MAC address", subtitle="02:15:b2:00:01:00"),
-                row("bluetooth_address", "Bluetooth address", subtitle="3c:5a:b4:01:02:03"
-                    if system.settings.flag("global", "bluetooth_on") else "Unavailable"),
+                row(
+                    "bluetooth_address",
+                    "Bluetooth address",
+                    subtitle="3c:5a:b4:01:02:03" if system.settings.flag("global", "bluetooth_on") else "Unavailable",
+                ),
                 row("up_time", "Up time", subtitle=_clock(system.uptime_ms() // 1000)),
                 row("build_number", "Build number", subtitle=BUILD_NUMBER, on_tap=lambda: self._tap_build(system)),
             ),
-        )  # fmt: skip
+        )
 
     def dialog(self, system: System) -> Dialog | None:
         if not self.editing:
@@ -164,8 +178,12 @@ class StorageSettings(Activity):
             align="start",
         )
         files = "com.google.android.documentsui/com.android.documentsui.files.FilesActivity"
-        labels = (("image", "Images", "image-outline"), ("video", "Videos", "movie-outline"),
-                  ("audio", "Audio", "music-note-outline"), ("document", "Documents & other", "folder-outline"))  # fmt: skip
+        labels = (
+            ("image", "Images", "image-outline"),
+            ("video", "Videos", "movie-outline"),
+            ("audio", "Audio", "music-note-outline"),
+            ("document", "Documents & other", "folder-outline"),
+        )
         rows = [
             row(f"storage_{key}", label, subtitle=format_size(sizes[key]), icon=icon, on_tap=_open(system, files))
             for key, label, icon in labels
@@ -175,14 +193,24 @@ class StorageSettings(Activity):
             "Storage",
             (
                 head,
-                row("free_up_space", "Free up space", subtitle="Go to Files to manage and free up space",
-                    icon="broom", on_tap=_open(system, files)),
-                row("storage_apps", "Apps", subtitle=format_size(APPS_BYTES), icon="apps",
-                    on_tap=_open(system, "com.android.settings/.Settings$ManageApplicationsActivity")),
+                row(
+                    "free_up_space",
+                    "Free up space",
+                    subtitle="Go to Files to manage and free up space",
+                    icon="broom",
+                    on_tap=_open(system, files),
+                ),
+                row(
+                    "storage_apps",
+                    "Apps",
+                    subtitle=format_size(APPS_BYTES),
+                    icon="apps",
+                    on_tap=_open(system, "com.android.settings/.Settings$ManageApplicationsActivity"),
+                ),
                 *rows,
                 row("storage_system", "System", subtitle=format_size(SYSTEM_BYTES), icon="android"),
             ),
-        )  # fmt: skip
+        )
 
 
 def _open(system: System, component: str) -> Callback:
@@ -213,16 +241,31 @@ class SystemSettings(Activity):
             system,
             "System",
             (
-                row("languages", "Languages & input", subtitle="English (United States), Gboard", icon="web",
-                    on_tap=lambda: system.start(LanguageSettings)),
+                row(
+                    "languages",
+                    "Languages & input",
+                    subtitle="English (United States), Gboard",
+                    icon="web",
+                    on_tap=lambda: system.start(LanguageSettings),
+                ),
                 row("gestures", "Gestures", icon="gesture-tap", on_tap=lambda: system.start(GestureSettings)),
-                row("date_time", "Date & time", subtitle=_date_summary(system), icon="clock-outline",
-                    on_tap=lambda: system.start(DateTimeSettings)),
-                row("system_update", "System update", subtitle=f"Android {system.android_version} is up to date",
-                    icon="cellphone-arrow-down", on_tap=lambda: system.toast("Your system is up to date")),
+                row(
+                    "date_time",
+                    "Date & time",
+                    subtitle=zone_summary(system.now()),
+                    icon="clock-outline",
+                    on_tap=lambda: system.start(DateTimeSettings),
+                ),
+                row(
+                    "system_update",
+                    "System update",
+                    subtitle=f"Android {system.android_version} is up to date",
+                    icon="cellphone-arrow-down",
+                    on_tap=lambda: system.toast("Your system is up to date"),
+                ),
                 *developer,
             ),
-        )  # fmt: skip
+        )
 
 
 @dataclass(kw_only=True)
@@ -242,64 +285,6 @@ class LanguageSettings(Activity):
                 spelling.row(system),
             ),
         )
-
-
-ZONES = (
-    ("UTC", "Coordinated Universal Time", "GMT+00:00"),
-    ("Europe/London", "United Kingdom", "GMT+00:00"),
-    ("Europe/Berlin", "Germany", "GMT+01:00"),
-    ("America/New_York", "New York", "GMT-05:00"),
-    ("America/Los_Angeles", "Los Angeles", "GMT-08:00"),
-    ("Asia/Tokyo", "Japan", "GMT+09:00"),
-)
-
-
-def uses_24_hours(system: System) -> bool:
-    return system.settings.get("system", "time_12_24", "24") == "24"
-
-
-def format_time(system: System, hour: int, minute: int) -> str:
-    """Return a time of day as the phone shows it: "07:05", or "7:05 AM"."""
-    if uses_24_hours(system):
-        return f"{hour:02d}:{minute:02d}"
-    return f"{hour % 12 or 12}:{minute:02d} {'AM' if hour < 12 else 'PM'}"
-
-
-def _date_summary(system: System) -> str:
-    now = system.now()
-    return f"GMT{now:%z}"[:6] + ":" + f"{now:%z}"[3:5] + f" {now.tzname() or ''}".rstrip()
-
-
-@dataclass(kw_only=True)
-class DateTimeSettings(Activity):
-    name: ClassVar[str] = ".Settings$DateTimeSettingsActivity"
-
-    def build(self, system: System) -> Widget:
-        now = system.now()
-        automatic = system.settings.flag("global", "auto_time")
-        automatic_zone = system.settings.flag("global", "auto_time_zone")
-
-        def put(namespace: str, key: str, on: str, off: str, value: bool) -> None:
-            system.settings.put(namespace, key, on if value else off)
-
-        return page(
-            system,
-            "Date & time",
-            (
-                switch_row("auto_time", "Set time automatically", automatic,
-                           lambda on: put("global", "auto_time", "1", "0", on)),
-                row("date", "Date", subtitle=f"{now:%B} {now.day}, {now.year}", enabled=not automatic),
-                row("time", "Time", subtitle=format_time(system, now.hour, now.minute), enabled=not automatic),
-                section("Time zone"),
-                switch_row("auto_zone", "Set time zone automatically", automatic_zone,
-                           lambda on: put("global", "auto_time_zone", "1", "0", on)),
-                row("timezone", "Time zone", subtitle=_date_summary(system), enabled=not automatic_zone),
-                section("Time format"),
-                switch_row("24_hour", "Use 24-hour format", uses_24_hours(system),
-                           lambda on: put("system", "time_12_24", "24", "12", on),
-                           subtitle="13:00" if uses_24_hours(system) else "1:00 PM"),
-            ),
-        )  # fmt: skip
 
 
 ABOUT_PAGES: tuple[type[Activity], ...] = (

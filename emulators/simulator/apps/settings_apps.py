@@ -91,13 +91,22 @@ class AppInfo(Activity):
             width="fill",
         )
         facts = (
-            row("app_notifications", "Notifications", subtitle="Allowed", icon="bell-outline",
-                on_tap=lambda: system.start(AppNotifications, Intent(data=self.intent.data))),
-            row("app_storage", "Storage & cache", subtitle=f"{format_size(_data_size(system, app))} used in internal storage",
-                icon="harddisk"),
+            row(
+                "app_notifications",
+                "Notifications",
+                subtitle="Allowed",
+                icon="bell-outline",
+                on_tap=lambda: system.start(AppNotifications, Intent(data=self.intent.data)),
+            ),
+            row(
+                "app_storage",
+                "Storage & cache",
+                subtitle=f"{format_size(_data_size(system, app))} used in internal storage",
+                icon="harddisk",
+            ),
             row("app_version", "Version", subtitle=app.version_name, icon="information-outline"),
             row("app_package", "Package", subtitle=app.package, icon="package-variant-closed"),
-        )  # fmt: skip
+        )
         return page(system, "App info", (head, buttons, Divider(), *facts), large=False)
 
     def dialog(self, system: System) -> Dialog | None:

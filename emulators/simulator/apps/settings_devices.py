@@ -131,9 +131,9 @@ class ConnectedDevices(ForgetsDevices):
                     icon="cog-outline",
                     on_tap=lambda: system.start(ConnectionPreferences),
                 ),
-                note(f"Visible as \u201c{device_name(system)}\u201d to other devices") if bluetooth.on else note(
-                    "Turn on Bluetooth to connect to other devices"
-                ),
+                note(f"Visible as \u201c{device_name(system)}\u201d to other devices")
+                if bluetooth.on
+                else note("Turn on Bluetooth to connect to other devices"),
             ),
         )
 
@@ -167,7 +167,9 @@ class BluetoothSettings(ForgetsDevices):
         bluetooth = BluetoothState(system)
         switch = main_switch("bluetooth", "Use Bluetooth", bluetooth.on, system.set_bluetooth)
         if not bluetooth.on:
-            about = note("When Bluetooth is turned on, your device can communicate with other nearby Bluetooth devices.")
+            about = note(
+                "When Bluetooth is turned on, your device can communicate with other nearby Bluetooth devices."
+            )
             return page(system, "Bluetooth", (switch, about))
         paired = self.paired_rows(system)
         return page(

@@ -273,7 +273,9 @@ RINGTONES = (
     ("Helium", "Helium"),
     ("Krypton", "Krypton"),
 )
-DO_NOT_DISTURB = Toggle(title="Do Not Disturb", namespace="global", setting="zen_mode", subtitle="Silence notifications")
+DO_NOT_DISTURB = Toggle(
+    title="Do Not Disturb", namespace="global", setting="zen_mode", subtitle="Silence notifications"
+)
 VIBRATE = Toggle(title="Vibrate for calls", namespace="system", setting="vibrate_when_ringing")
 SOUND_EFFECTS = (
     Toggle(title="Dial pad tones", namespace="system", setting="dtmf_tone", default="1"),
@@ -327,7 +329,11 @@ def _volume(system: System, key: str, label: str, icon: str, top: int) -> Widget
     text = system.settings.get("system", key, "5")
     level = min(int(text), top) if text.isdecimal() else 0
     slider = Slider(
-        key=f"{key}_slider", description=label, value=level / top, on_change=_volume_writer(system, key, top), width="fill"
+        key=f"{key}_slider",
+        description=label,
+        value=level / top,
+        on_change=_volume_writer(system, key, top),
+        width="fill",
     )
     return Row(
         children=(

@@ -70,7 +70,8 @@ class WifiState:
         return self._prefs.get(f"saved:{ssid}", ssid == NETWORKS[0].ssid)
 
     def connect(self, ssid: str) -> None:
-        self._prefs.put(**{"connected": ssid, f"saved:{ssid}": True})
+        self._prefs.put(connected=ssid)
+        self._prefs.put(**{f"saved:{ssid}": True})
 
     def disconnect(self) -> None:
         self._prefs.put(connected="")
@@ -113,8 +114,15 @@ class WifiSettings(Activity):
             children.append(note("To see available networks, turn Wi-Fi on."))
         children.append(Divider())
         saved = sum(wifi.saved(network.ssid) for network in NETWORKS)
-        children.append(row("saved_networks", "Saved networks", subtitle=f"{saved} network{'s' if saved != 1 else ''}",
-                            icon="wifi-star", on_tap=lambda: system.start(SavedNetworks)))  # fmt: skip
+        children.append(
+            row(
+                "saved_networks",
+                "Saved networks",
+                subtitle=f"{saved} network{'s' if saved != 1 else ''}",
+                icon="wifi-star",
+                on_tap=lambda: system.start(SavedNetworks),
+            )
+        )
         return page(system, "Internet", children)
 
     def _connected(self, system: System, network: Network) -> Widget:
@@ -267,18 +275,31 @@ class NetworkDashboard(Activity):
             system,
             "Network & internet",
             (
-                row("internet", "Internet", subtitle=internet_summary(system), icon="wifi",
-                    on_tap=lambda: system.start(WifiSettings)),
+                row(
+                    "internet",
+                    "Internet",
+                    subtitle=internet_summary(system),
+                    icon="wifi",
+                    on_tap=lambda: system.start(WifiSettings),
+                ),
                 switch_row("airplane_mode", "Airplane mode", airplane, system.set_airplane_mode, icon="airplane"),
-                row("hotspot_tethering", "Hotspot & tethering", icon="access-point",
+                row(
+                    "hotspot_tethering",
+                    "Hotspot & tethering",
+                    icon="access-point",
                     subtitle="On" if system.settings.flag("global", "wifi_ap_enabled") else "Off",
-                    on_tap=lambda: system.start(HotspotSettings)),
-                row("data_saver", "Data Saver", icon="swap-vertical-circle-outline",
+                    on_tap=lambda: system.start(HotspotSettings),
+                ),
+                row(
+                    "data_saver",
+                    "Data Saver",
+                    icon="swap-vertical-circle-outline",
                     subtitle="On" if system.settings.flag("global", "data_saver_enabled") else "Off",
-                    on_tap=lambda: system.start(DataSaverSettings)),
+                    on_tap=lambda: system.start(DataSaverSettings),
+                ),
                 row("private_dns", "Private DNS", subtitle=mode, icon="dns-outline", on_tap=self._choose),
             ),
-        )  # fmt: skip
+        )
 
     def dialog(self, system: System) -> Dialog | None:
         if not self.choosing:

@@ -130,7 +130,10 @@ class NotificationSettings(TogglePage):
                     default="1",
                 ),
                 Toggle(
-                    title="Notification dot on app icon", namespace="secure", setting="notification_badging", default="1"
+                    title="Notification dot on app icon",
+                    namespace="secure",
+                    setting="notification_badging",
+                    default="1",
                 ),
             ),
         ),
@@ -183,7 +186,9 @@ class AccessibilitySettings(TogglePage):
             (
                 Toggle(title="Live Caption", namespace="secure", setting="odi_captions_enabled"),
                 Toggle(title="Mono audio", namespace="system", setting="master_mono"),
-                Toggle(title="Power button ends call", namespace="secure", setting="incall_power_button_behavior", on="2"),
+                Toggle(
+                    title="Power button ends call", namespace="secure", setting="incall_power_button_behavior", on="2"
+                ),
             ),
         ),
     )
@@ -239,9 +244,7 @@ class SecuritySettings(TogglePage):
                     default="1",
                     subtitle="Scans apps for threats",
                 ),
-                Toggle(
-                    title="Find My Device", namespace="secure", setting="find_my_device_enabled", default="1"
-                ),
+                Toggle(title="Find My Device", namespace="secure", setting="find_my_device_enabled", default="1"),
                 Toggle(
                     title="Lock instantly with power button",
                     namespace="secure",
