@@ -121,8 +121,8 @@ DARK: Final[Mapping[str, str]] = {
     "keyboard_special": "#4B4F56",
 }
 
-DISABLED_ALPHA: Final = 0x61
-"""Material's 38 % for content of disabled widgets."""
+DISABLED: Final = "/38"
+"""Appended to a role: Material's opacity for content of disabled widgets."""
 
 
 @lru_cache(maxsize=4096)
@@ -154,9 +154,17 @@ class Theme:
         self._colors = {role: parse_color(color) for role, color in (DARK if dark else LIGHT).items()}
 
     def color(self, color: str) -> Argb:
-        """Return a role or a literal as a number. Raises: ValueError: unknown."""
+        """Return a role, a role at some opacity ("on_surface/38", in percent) or a literal as a number.
+
+        Raises: ValueError: unknown.
+        """
         known = self._colors.get(color)
-        return parse_color(color) if known is None else known
+        if known is None:
+            role, slash, percent = color.partition("/")
+            solid = self._colors.get(role)
+            known = with_alpha(solid, int(percent) * 255 // 100) if slash and solid is not None else parse_color(color)
+            self._colors[color] = known
+        return known
 
     def is_light(self, color: Argb) -> bool:
         """Say whether dark content reads well on `color`."""

@@ -41,6 +41,9 @@ class Widget:
     background: str | None = None
     radius: float = 0.0
     border: str | None = None
+    min_height: float = 0.0
+    elevation: float = 0.0
+    """Height of the shadow below."""
     on_swipe: Callable[[Direction], None] | None = None
     """A swipe that began here and that nothing inside used."""
     on_drop: Callable[[str], None] | None = None

@@ -1,0 +1,374 @@
+"""Material's composite widgets, spelt out in boxes, texts and icons.
+
+A composite stays in the placed tree (it is what is tapped and what accessibility names); what stands here is how it
+looks. `compose(widget, context)` returns None for what `layout.py` places itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from emulators.simulator.view.theme import DISABLED
+from emulators.simulator.view.widgets import (
+    Action,
+    Align,
+    AppBar,
+    Avatar,
+    Button,
+    Checkbox,
+    Column,
+    Dialog,
+    Divider,
+    Fab,
+    Icon,
+    IconButton,
+    ListItem,
+    Menu,
+    Row,
+    Scaffold,
+    Scroll,
+    Spacer,
+    Stack,
+    Switch,
+    Tab,
+    TabBar,
+    Text,
+    Widget,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the look of a screen depends on besides its widgets."""
+
+    density: float
+    """Pixels per dp."""
+    scroll_px: Mapping[str, int] = field(default_factory=dict)
+    focus: str = ""
+    cursor: int = 0
+    select_all: bool = False
+    keyboard: bool = False
+
+    def px(self, dp: float) -> int:
+        """Return a length in pixels; what is thicker than nothing stays at least one pixel."""
+        pixels = round(dp * self.density)
+        return pixels if pixels or dp <= 0 else 1
+
+
+LARGE_TITLE_DP = 84.0
+"""Height of the title that stands above a scrolling list under a large bar."""
+
+BUTTON_COLORS = {
+    "filled": ("primary", "on_primary", None),
+    "tonal": ("secondary_container", "on_secondary_container", None),
+    "outlined": (None, "primary", "outline"),
+    "text": (None, "primary", None),
+}
+
+
+def _button(button: Button, _: Context) -> Widget:
+    background, content, border = BUTTON_COLORS[button.kind]
+    if not button.enabled:
+        background = "on_surface/12" if background else None
+        content, border = "on_surface" + DISABLED, "on_surface/12" if border else None
+    side = 12.0 if button.kind == "text" else 24.0
+    label: tuple[Widget, ...] = (Text(text=button.text, style="label_large", color=content, max_lines=1),)
+    if button.icon:
+        label = (Icon(icon=button.icon, size=18, color=content), *label)
+    return Row(
+        children=label,
+        gap=8,
+        justify="center",
+        min_height=40,
+        padding=(side - 8 if button.icon and side > 12 else side, 0, side, 0),
+        background=background,
+        border=border,
+        radius=20,
+    )
+
+
+def _icon_button(button: IconButton, _: Context) -> Widget:
+    color = button.color if button.enabled else "on_surface" + DISABLED
+    center: tuple[Widget, Align, Align] = (Icon(icon=button.icon, size=button.size, color=color), "center", "center")
+    return Stack(
+        children=(center,),
+        width=button.diameter,
+        height=button.diameter,
+        background=button.container,
+        radius=button.diameter / 2,
+    )
+
+
+def _fab(fab: Fab, _: Context) -> Widget:
+    children: tuple[Widget, ...] = (Icon(icon=fab.icon, color="on_primary_container"),)
+    if fab.text:
+        children += (Text(text=fab.text, style="label_large", color="on_primary_container", max_lines=1),)
+    return Row(
+        children=children,
+        gap=12,
+        justify="center",
+        height=56,
+        padding=(16, 0, 20 if fab.text else 16, 0),
+        background="primary_container",
+        radius=16,
+        elevation=3,
+    )
+
+
+def _avatar(avatar: Avatar, _: Context) -> Widget:
+    content: Widget
+    if avatar.icon:
+        content = Icon(icon=avatar.icon, size=avatar.size * 0.6, color="#FFFFFF")
+    else:
+        style = "headline_large" if avatar.size >= 72 else "title_large" if avatar.size >= 48 else "title_medium"
+        content = Text(text=avatar.letter[:1].upper(), style=style, color="#FFFFFF")
+    return Stack(
+        children=((content, "center", "center"),),
+        width=avatar.size,
+        height=avatar.size,
+        background=avatar.color,
+        radius=avatar.size / 2,
+    )
+
+
+def _list_item(item: ListItem, _: Context) -> Widget:
+    fade = "" if item.enabled else DISABLED
+    texts: tuple[Widget, ...] = (
+        Text(
+            key="android:id/title",
+            text=item.title,
+            style=item.title_style,
+            color=item.title_color + fade if "#" not in item.title_color else item.title_color,
+            max_lines=item.max_lines,
+        ),
+    )
+    if item.subtitle:
+        summary = Text(
+            key="android:id/summary",
+            text=item.subtitle,
+            style="body_medium",
+            color="on_surface_variant" + fade,
+            max_lines=max(item.max_lines, 2),
+        )
+        texts += (summary,)
+    children: tuple[Widget, ...] = (Column(children=texts, weight=1),)
+    gap = 20.0
+    if item.leading is not None:
+        leading = item.leading
+        if isinstance(leading, Icon) and not item.enabled:
+            leading = replace(leading, color="on_surface" + DISABLED)
+        gap = 24.0 if isinstance(leading, Icon) else 16.0
+        children = (leading, *children)
+    if item.trailing is not None:
+        children += (item.trailing,)
+    tight = isinstance(item.trailing, IconButton | Checkbox)
+    return Row(children=children, gap=gap, min_height=64, padding=(24, 14, 12 if tight else 24, 14))
+
+
+def _tab_bar(bar: TabBar, _: Context) -> Widget:
+    make = _bottom_tab if bar.place == "bottom" else _top_tab
+    tabs = tuple(make(bar, index, tab) for index, tab in enumerate(bar.tabs))
+    if bar.place == "bottom":
+        return Row(children=tabs, height=80, align="stretch", background="surface_container")
+    return Column(children=(Row(children=tabs, align="stretch"), Divider()))
+
+
+def _select(bar: TabBar, index: int) -> Callable[[], None] | None:
+    on_select = bar.on_select
+    return None if on_select is None else lambda: on_select(index)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TabBox(Column):
+    """One tab of a `TabBar`, as it is tapped and named."""
+
+    text: str = ""
+
+
+def _top_tab(bar: TabBar, index: int, tab: Tab) -> Widget:
+    chosen = index == bar.index
+    color = "primary" if chosen else "on_surface_variant"
+    content: tuple[Widget, ...] = (Icon(icon=tab.icon, color=color),) if tab.icon else ()
+    if tab.text:
+        content += (Text(text=tab.text, style="title_small", color=color, max_lines=1, text_align="center"),)
+    line = Column(width=56, height=3, background="primary" if chosen else None, radius=1.5)
+    return TabBox(
+        text=tab.text,
+        description=tab.description or tab.text,
+        selected=chosen,
+        on_tap=_select(bar, index),
+        weight=1,
+        height=64 if tab.icon and tab.text else 48,
+        align="center",
+        children=(Column(children=content, gap=2, align="center", justify="center", weight=1), line),
+    )
+
+
+def _bottom_tab(bar: TabBar, index: int, tab: Tab) -> Widget:
+    chosen = index == bar.index
+    icon = Icon(icon=tab.icon, color="on_secondary_container" if chosen else "on_surface_variant")
+    pill = Stack(
+        children=((icon, "center", "center"),),
+        width=64,
+        height=32,
+        radius=16,
+        background="secondary_container" if chosen else None,
+    )
+    color = "on_surface" if chosen else "on_surface_variant"
+    return TabBox(
+        text=tab.text,
+        description=tab.description or tab.text,
+        selected=chosen,
+        on_tap=_select(bar, index),
+        weight=1,
+        align="center",
+        justify="center",
+        gap=4,
+        children=(pill, Text(text=tab.text, style="label_medium", color=color, max_lines=1)),
+    )
+
+
+def _app_bar(bar: AppBar, _: Context) -> Widget:
+    row = _bar_row(bar, title=not bar.large)
+    return Column(children=(row, _large_title(bar))) if bar.large else row
+
+
+def _bar_row(bar: AppBar, *, title: bool) -> Row:
+    children: tuple[Widget, ...] = ()
+    if bar.on_back is not None:
+        label = "Navigate up" if bar.navigation_icon == "arrow-left" else bar.navigation_icon.replace("-", " ").title()
+        children = (
+            IconButton(icon=bar.navigation_icon, description=label, on_tap=bar.on_back, color="on_surface"),
+            Spacer(width=8),
+        )
+    text = bar.title if title else ""
+    children += (Text(text=text, style="title_large", max_lines=1, weight=1), *bar.actions)
+    return Row(children=children, height=64, padding=(4 if bar.on_back else 20, 0, 4, 0))
+
+
+def _large_title(bar: AppBar) -> Widget:
+    return Column(
+        children=(Text(text=bar.title, style="settings_title", max_lines=1),),
+        height=LARGE_TITLE_DP,
+        justify="end",
+        padding=(24, 0, 24, 16),
+    )
+
+
+def _scaffold(screen: Scaffold, context: Context) -> Widget:
+    bar, body = screen.app_bar, screen.body
+    if isinstance(bar, AppBar) and bar.large and isinstance(body, Scroll):
+        # The large title scrolls away with the list; then the bar itself shows the title.
+        gone = context.scroll_px.get(body.key, 0) >= context.px(LARGE_TITLE_DP - 16)
+        body = replace(body, children=(_large_title(bar), *body.children))
+        bar = replace(bar, large=False, title=bar.title if gone else "")
+    middle: list[tuple[Widget, Align, Align]] = [(body, "stretch", "stretch")]
+    if screen.fab is not None:
+        middle.append((Column(children=(screen.fab,), padding=(16, 16, 16, 16)), "end", "end"))
+    children: tuple[Widget, ...] = (Stack(children=tuple(middle), weight=1, width="fill"),)
+    if bar is not None:
+        children = (bar, *children)
+    if screen.bottom_bar is not None and not context.keyboard:
+        children += (screen.bottom_bar,)
+    return Column(children=children, height="fill", width="fill")
+
+
+def _dialog(dialog: Dialog, _: Context) -> Widget:
+    parts: list[Widget] = []
+    if dialog.icon:
+        parts.append(Column(children=(Icon(icon=dialog.icon, color="secondary"),), align="center"))
+    if dialog.title:
+        align: Any = "center" if dialog.icon else "start"
+        parts.append(Text(key="android:id/alertTitle", text=dialog.title, style="headline_small", text_align=align))
+    if dialog.body is not None:
+        parts.append(Column(children=(dialog.body,), weight=1))
+    if dialog.actions:
+        parts.append(_dialog_actions(dialog.actions))
+    return Column(
+        children=tuple(parts),
+        gap=16,
+        padding=(24, 24, 24, 16 if dialog.actions else 24),
+        background="surface_container_high",
+        radius=28,
+        width="fill",
+    )
+
+
+def _dialog_actions(actions: tuple[Action, ...]) -> Widget:
+    # Android's ids: the last action is the positive one.
+    ids = ("android:id/button1", "android:id/button2", "android:id/button3")
+    buttons = tuple(
+        Button(
+            key=ids[len(actions) - 1 - index] if len(actions) - 1 - index < len(ids) else "",
+            text=action.text,
+            kind="text",
+            on_tap=action.on_tap,
+            enabled=action.enabled,
+        )
+        for index, action in enumerate(actions)
+    )
+    if sum(len(action.text) for action in actions) > 34:
+        return Column(children=buttons, align="end")
+    return Row(children=buttons, gap=8, justify="end")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MenuRow(Row):
+    """One entry of a `Menu`, as it is tapped and named."""
+
+    text: str = ""
+
+
+def _menu(menu: Menu, _: Context) -> Widget:
+    return Column(
+        children=tuple(_menu_row(action) for action in menu.items),
+        padding=(0, 8, 0, 8),
+        background="surface_container",
+        radius=8,
+        elevation=2,
+    )
+
+
+def _menu_row(action: Action) -> Widget:
+    fade = "" if action.enabled else DISABLED
+    children: tuple[Widget, ...] = (Text(key="android:id/title", text=action.text, color="on_surface" + fade),)
+    if action.icon:
+        children = (Icon(icon=action.icon, color="on_surface_variant" + fade), *children)
+    return MenuRow(
+        text=action.text,
+        children=children,
+        gap=12,
+        min_height=48,
+        padding=(16, 8, 40, 8),
+        on_tap=action.on_tap,
+        enabled=action.enabled,
+    )
+
+
+_COMPOSERS: dict[type[Widget], Callable[[Any, Context], Widget]] = {
+    AppBar: _app_bar,
+    Avatar: _avatar,
+    Button: _button,
+    Dialog: _dialog,
+    Fab: _fab,
+    IconButton: _icon_button,
+    ListItem: _list_item,
+    Menu: _menu,
+    Scaffold: _scaffold,
+    TabBar: _tab_bar,
+}
+
+
+def compose(widget: Widget, context: Context) -> Widget | None:
+    """Return the boxes that a composite widget consists of, None for a primitive."""
+    composer = _COMPOSERS.get(type(widget))
+    return None if composer is None else composer(widget, context)
+
+
+def own_toggle(item: Widget) -> Switch | Checkbox | None:
+    """Return the switch that a tap anywhere on a list row toggles, None where the row has none or its own action."""
+    if isinstance(item, ListItem) and item.on_tap is None and isinstance(item.trailing, Switch | Checkbox):
+        return item.trailing
+    return None

@@ -1,0 +1,135 @@
+"""Pictures of display lists: shared frame buffers, redrawing only what changed, encoded images kept."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from emulators.device import Image, ImageSpec
+from emulators.pixels import encode
+from emulators.simulator.view.canvas import draw, surface_on
+from emulators.simulator.view.painter import Box, Operation
+
+MAX_DAMAGE_SHARE = 0.6
+"""Above this part of the screen everything is redrawn: clipping would cost more than it saves."""
+
+
+class _Frame:
+    """A frame buffer and the display list that it shows."""
+
+    def __init__(self, width_px: int, height_px: int) -> None:
+        self.pixels = np.zeros((height_px, width_px, 4), np.uint8)
+        self.surface = surface_on(self.pixels)
+        self.shown: Sequence[Operation] | None = None
+
+    def show(self, operations: Sequence[Operation]) -> None:
+        """Make the pixels those of `operations`."""
+        if operations is self.shown:
+            return
+        height, width, _ = self.pixels.shape
+        canvas = self.surface.getCanvas()
+        boxes = None if self.shown is None else damage(self.shown, operations)
+        if boxes is not None and sum(map(_area, boxes)) > MAX_DAMAGE_SHARE * width * height:
+            boxes = None
+        self.shown = None
+        if boxes is None:
+            draw(canvas, operations)
+        else:
+            for box in boxes:
+                draw(canvas, operations, box)
+        self.shown = operations
+
+
+def _area(box: Box) -> int:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def damage(before: Sequence[Operation], after: Sequence[Operation]) -> list[Box] | None:
+    """Return disjoint boxes that cover every pixel in which two display lists may differ; None for "all of them".
+
+    What is in both lists in the same order draws alike wherever nothing else differs.
+    """
+    old, new = set(before), set(after)
+    if [o for o in before if o in new] != [o for o in after if o in old]:
+        return None
+    boxes: list[Box] = []
+    for operation in [*(o for o in before if o not in new), *(o for o in after if o not in old)]:
+        boxes = _join(boxes, operation[1])
+    return boxes
+
+
+def _join(boxes: list[Box], box: Box) -> list[Box]:
+    """Add a box, merging it with those that it meets, until all are disjoint."""
+    while True:
+        apart = [b for b in boxes if b[2] <= box[0] or box[2] <= b[0] or b[3] <= box[1] or box[3] <= b[1]]
+        if len(apart) == len(boxes):
+            return [*boxes, box]
+        for b in boxes:
+            if b not in apart:
+                box = (min(b[0], box[0]), min(b[1], box[1]), max(b[2], box[2]), max(b[3], box[3]))
+        boxes = apart
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RendererConfig:
+    frames: int = 4
+    """Frame buffers kept, one per screen size (10 MB each at 1080x2400)."""
+    cache_bytes: int = 48 << 20
+    """Encoded images kept."""
+
+    def __post_init__(self) -> None:
+        if self.frames < 1 or self.cache_bytes < 0:
+            raise ValueError(f"a renderer needs at least one frame and no negative cache, got {self}")
+
+
+class Renderer:
+    """Draws for any number of phones, one at a time. Thread-safe."""
+
+    def __init__(self, config: RendererConfig | None = None) -> None:
+        self._config = config or RendererConfig()
+        self._lock = threading.Lock()
+        self._frames: OrderedDict[tuple[int, int], _Frame] = OrderedDict()
+        self._images: OrderedDict[tuple[str, ImageSpec], Image] = OrderedDict()
+        self._image_bytes = 0
+
+    def rgb(self, operations: Sequence[Operation], width_px: int, height_px: int) -> np.ndarray[Any, Any]:
+        """Return the picture: RGB, uint8 [H, W, 3], the caller's own copy."""
+        with self._lock:
+            return np.ascontiguousarray(self._frame(operations, width_px, height_px)[:, :, :3])
+
+    def encode(
+        self, operations: Sequence[Operation], width_px: int, height_px: int, *, digest: str, spec: ImageSpec
+    ) -> Image:
+        """Return the picture encoded; `digest` names the display list together with its size."""
+        key = (digest, spec)
+        with self._lock:
+            image = self._images.get(key)
+            if image is not None:
+                self._images.move_to_end(key)
+                return image
+            image = encode(self._frame(operations, width_px, height_px), spec)
+            self._keep(key, image)
+            return image
+
+    def _frame(self, operations: Sequence[Operation], width_px: int, height_px: int) -> np.ndarray[Any, Any]:
+        size = (width_px, height_px)
+        frame = self._frames.get(size)
+        if frame is None:
+            frame = self._frames[size] = _Frame(width_px, height_px)
+            while len(self._frames) > self._config.frames:
+                self._frames.popitem(last=False)
+        self._frames.move_to_end(size)
+        frame.show(operations)
+        return frame.pixels
+
+    def _keep(self, key: tuple[str, ImageSpec], image: Image) -> None:
+        self._images[key] = image
+        self._image_bytes += len(image.data)
+        while self._image_bytes > self._config.cache_bytes and self._images:
+            _, old = self._images.popitem(last=False)
+            self._image_bytes -= len(old.data)
