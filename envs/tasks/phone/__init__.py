@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from envs.tasks.phone import preferences, settings
+from envs.tasks.phone import clock, compound, contacts, files, notes, preferences, settings
 from envs.tasks.task import Task
 
-PHONE_TASKS: tuple[type[Task], ...] = (*settings.TASKS, *preferences.TASKS)
+PHONE_TASKS: tuple[type[Task], ...] = (
+    *settings.TASKS,
+    *preferences.TASKS,
+    *contacts.TASKS,
+    *clock.TASKS,
+    *notes.TASKS,
+    *files.TASKS,
+    *compound.TASKS,
+)

@@ -1,11 +1,8 @@
-"""How the oracles get about: Settings. By what is on the screen only, as an agent would."""
+"""How the oracles get about in Settings, and what their other flows share. They go by what is on the screen only."""
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
-from collections.abc import Sequence
-
-from envs.tasks.hand import Hand
+from envs.tasks.hand import Hand, OracleStuck
 
 SETTINGS = "com.android.settings"
 
@@ -18,9 +15,8 @@ async def open_settings(hand: Hand, *route: str) -> None:
 
 
 async def find_and_tap(hand: Hand, text: str) -> None:
-    """Tap what has this text, scrolling to it first when it is not in view."""
-    if not hand.sees(text):
-        await hand.scroll_to(text)
+    """Tap what has exactly this text, scrolling to it first when it is not in view."""
+    await hand.scroll_to(text)
     await hand.tap(text)
 
 
@@ -39,8 +35,11 @@ async def toggle_airplane_mode(hand: Hand) -> None:
 async def set_brightness(hand: Hand, *, end: float) -> None:
     """Tap the brightness slider at one end: 0.0 left, 1.0 right."""
     await open_settings(hand, "Display", "Brightness level")
-    left, top, right, bottom = bounds_of(hand, class_name="android.widget.SeekBar")
-    await hand.tap_at(left + 1 if end < 0.5 else right - 2, (top + bottom) // 2)
+    sliders = hand.find(resource_id="brightness_slider")
+    if not sliders:
+        raise OracleStuck("no brightness slider")
+    left, _, right, _ = sliders[0].bounds
+    await hand.tap_at(left + 1 if end < 0.5 else right - 2, sliders[0].bounds.center[1])
 
 
 async def read_device_name(hand: Hand) -> str:
@@ -48,28 +47,9 @@ async def read_device_name(hand: Hand) -> str:
     return text_below(hand, "Device name")
 
 
-def nodes(hand: Hand) -> Sequence[ET.Element]:
-    """Return the nodes on the screen, in drawing order."""
-    return list(ET.fromstring(hand.observation.tree_xml).iter("node"))
-
-
-def texts(hand: Hand) -> list[str]:
-    """Return every visible text, in drawing order."""
-    return [node.get("text", "") for node in nodes(hand) if node.get("text")]
-
-
 def text_below(hand: Hand, label: str) -> str:
-    """Return the text that follows a label. Raises: LookupError: there is none."""
-    shown = texts(hand)
-    if label not in shown[:-1]:
-        raise LookupError(f"nothing follows {label!r} among {shown}")
-    return shown[shown.index(label) + 1]
-
-
-def bounds_of(hand: Hand, *, class_name: str) -> tuple[int, int, int, int]:
-    """Return left, top, right, bottom of the first node of a class. Raises: LookupError: there is none."""
-    for node in nodes(hand):
-        if node.get("class") == class_name:
-            left, top, right, bottom = node.get("bounds", "").replace("][", ",").strip("[]").split(",")
-            return int(left), int(top), int(right), int(bottom)
-    raise LookupError(f"no {class_name} on the screen")
+    """Return the text that comes next after the one given. Raises: OracleStuck: there is none."""
+    texts = [node.text for node in hand.tree.walk() if node.text]
+    if label not in texts[:-1]:
+        raise OracleStuck(f"nothing follows {label!r} among {texts}")
+    return texts[texts.index(label) + 1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from envs.tasks.phone.base import Pool, pick
@@ -36,11 +35,6 @@ AREA_CODES: Pool[str] = {
     "train": ("212", "303", "415", "503", "617", "713"),
     "validation": ("305", "702", "919"),
     "test": ("206", "312", "404", "808"),
-}
-MINUTES: Pool[int] = {
-    "train": (0, 5, 10, 20, 25, 35, 40, 50),
-    "validation": (15, 45),
-    "test": (30, 55),
 }
 ALARM_LABELS: Pool[str] = {
     "train": ("Gym", "School run", "Water plants", "Standup", "Medicine", "Call home"),
@@ -133,6 +127,12 @@ class Person:
     def digits(self) -> str:
         return digits_of(self.number)
 
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """Return the ways in which the number may be written down."""
+        area, exchange, line = self.number.split("-")
+        return self.number, self.digits, f"({area}) {exchange}-{line}", f"{area} {exchange} {line}"
+
 
 def digits_of(text: str) -> str:
     return "".join(character for character in text if character.isdigit())
@@ -150,8 +150,3 @@ def people(rng: random.Random, split: Split, count: int) -> tuple[Person, ...]:
     while len(numbers) < count:
         numbers[number(rng, split)] = None
     return tuple(Person(first=f, last=s, number=n) for f, s, n in zip(firsts, lasts, numbers, strict=True))
-
-
-def time_of_day(rng: random.Random, split: Split, *, hours: Sequence[int] = range(24)) -> tuple[int, int]:
-    """Draw (hour, minute); the minutes are the split's own."""
-    return rng.choice(hours), pick(rng, MINUTES, split)

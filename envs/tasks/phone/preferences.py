@@ -195,4 +195,4 @@ class RenameDevice(ReadDeviceName):
         await hand.finish()
 
 
-TASKS = (FlipSwitch, ScreenTimeout, ReadDeviceName, RenameDevice)
+TASKS: tuple[type[PhoneTask], ...] = (FlipSwitch, ScreenTimeout, ReadDeviceName, RenameDevice)

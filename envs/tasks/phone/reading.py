@@ -42,3 +42,9 @@ def _md5(text: str) -> str:
 def flag(state: DeviceState, key: str) -> bool:
     """Tell whether a setting stands for "on"; one that is not there is off."""
     return state.get(key, "0") not in {"0", "", "null"}
+
+
+def alarms_at(state: DeviceState, time: str) -> dict[str, str]:
+    """Return label -> "on" or "off" of the alarms at "07:25"."""
+    prefix = f"alarms/{time}/"
+    return {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}

@@ -249,7 +249,7 @@ class BrightnessMin(BrightnessTask):
     }
 
 
-TASKS = (
+TASKS: tuple[type[PhoneTask], ...] = (
     WifiOn,
     WifiOff,
     WifiOnVerify,

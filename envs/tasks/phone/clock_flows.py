@@ -1,0 +1,47 @@
+"""How the oracles get about in Clock."""
+
+from __future__ import annotations
+
+from envs.tasks.hand import Hand
+from envs.tasks.phone.flows import find_and_tap
+from envs.tasks.phone.times import Time
+
+CLOCK = "com.google.android.deskclock"
+
+
+async def add_alarm(hand: Hand, time: Time, *, label: str = "") -> None:
+    await open_alarms(hand)
+    await hand.tap("Add alarm")
+    await _pick(hand, time)
+    if label:
+        await hand.tap("Add label")
+        await hand.type(label)
+        await hand.tap("OK")
+
+
+async def toggle_alarm(hand: Hand, time: Time) -> None:
+    await open_alarms(hand)
+    await hand.scroll_to(time.text)
+
+
+async def delete_alarm(hand: Hand, time: Time) -> None:
+    await open_alarms(hand)
+    await find_and_tap(hand, time.text)
+    await hand.tap("Delete")
+
+
+async def move_alarm(hand: Hand, time: Time, new: Time) -> None:
+    await open_alarms(hand)
+    await find_and_tap(hand, time.text)
+    await _pick(hand, new)
+
+
+async def open_alarms(hand: Hand) -> None:
+    await hand.open("Clock")
+    await hand.tap("Alarm")
+
+
+async def _pick(hand: Hand, time: Time) -> None:
+    await hand.tap(resource_id=f"hour_{time.hour}")
+    await hand.tap(resource_id=f"minute_{time.minute}")
+    await hand.tap("OK")

@@ -1,0 +1,82 @@
+"""Bringing contacts, notes, files and alarms onto a phone before an episode, by what adb offers."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from emulators.device import Device
+from envs.tasks.phone.base import run
+from envs.tasks.phone.pools import Person
+from envs.tasks.phone.times import Time
+
+CONTACTS_URI = "content://com.android.contacts"
+MOBILE = 2
+"""The phone label "Mobile" of ContactsContract."""
+
+
+async def seed_contacts(device: Device, persons: Sequence[Person], *, timeout_s: float) -> None:
+    """Save these people as contacts through the contacts provider."""
+    new_row = f"content insert --uri {CONTACTS_URI}/raw_contacts --bind account_type:n: --bind account_name:n:"
+    listing = await run(
+        device,
+        [new_row] * len(persons) + [f"content query --uri {CONTACTS_URI}/raw_contacts --projection _id"],
+        timeout_s=timeout_s,
+    )
+    ids = sorted(int(line.rpartition("=")[2]) for line in listing.splitlines() if line.startswith("Row:"))
+    commands: list[str] = []
+    for raw_id, person in zip(ids[-len(persons) :], persons, strict=True):
+        commands.append(_data_row(raw_id, "name", f"data1:s:{person.full_name}"))
+        commands.append(_data_row(raw_id, "phone_v2", f"data1:s:{person.number}", f"data2:i:{MOBILE}"))
+    await run(device, commands, timeout_s=timeout_s)
+
+
+def _data_row(raw_id: int, kind: str, *values: str) -> str:
+    binds = (f"raw_contact_id:i:{raw_id}", f"mimetype:s:vnd.android.cursor.item/{kind}", *values)
+    arguments = " ".join(f"--bind {shlex.quote(bind)}" for bind in binds)
+    return f"content insert --uri {CONTACTS_URI}/data {arguments}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeedFile:
+    """A file to be put below /sdcard."""
+
+    path: str
+    """As "Download/a.txt"."""
+    text: str
+    modified: str = ""
+    """As "2023-10-02 09:30"; "" for the phone's present time."""
+
+
+async def seed_files(
+    device: Device, files: Sequence[SeedFile], *, emptied: Sequence[str] = (), timeout_s: float
+) -> None:
+    """Empty these folders (made if missing), then write the files."""
+    commands: list[str] = []
+    for folder in dict.fromkeys((*emptied, *(file.path.rpartition("/")[0] for file in files))):
+        commands.append(f"mkdir -p {shlex.quote(f'/sdcard/{folder}')}")
+    for folder in emptied:
+        quoted = shlex.quote(f"/sdcard/{folder}")
+        commands.insert(0, f"rm -rf {quoted}")
+    for file in files:
+        quoted = shlex.quote(f"/sdcard/{file.path}")
+        commands.append(f"printf '%s\\n' {shlex.quote(file.text)} > {quoted}")
+        if file.modified:
+            stamp = file.modified.replace("-", "").replace(":", "").replace(" ", "")
+            commands.append(f"touch -t {stamp} {quoted}")
+    await run(device, commands, timeout_s=timeout_s)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeedAlarm:
+    """An alarm of Clock."""
+
+    time: Time
+    label: str
+    on: bool
+
+
+async def seed_alarms(device: Device, alarms: Sequence[SeedAlarm], *, timeout_s: float) -> None:
+    """Make these the only alarms of the phone."""
+    await run(device, ["pm clear com.google.android.deskclock"], timeout_s=timeout_s)
