@@ -1,0 +1,86 @@
+"""The page of a suite's tasks, made from the templates themselves.
+
+python -m envs.tasks.catalog docs/tasks.md           # write the page
+python -m envs.tasks.catalog docs/tasks.md --check   # exit 1 if it is not what would be written
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from envs.tasks.registry import TaskRegistry
+from envs.tasks.task import Task
+from envs.types import Split
+
+INTRODUCTION = """\
+# Tasks of the phone suite
+
+Made by `python -m envs.tasks.catalog docs/tasks.md`; do not edit.
+
+A task is a template whose parameters are drawn from its seed. Names, numbers, times, texts and wordings of the train,
+validation and test splits have nothing in common, and some templates are in the test split only.
+
+- **Success** needs all three: every sub-goal holds, the agent ended the episode by `finish` with status `success`, and
+  nothing else changed. What changed beyond the task is named in `side_effects`: another contact deleted, another file
+  renamed, another switch flipped. Opening apps and looking around changes nothing.
+- **Progress** is the share of sub-goals that hold now.
+- **Answers** are judged by letters and digits; case, spaces and punctuation do not matter.
+- A task marked *verify* is already as it should be: the agent has to see that, do nothing, and `finish`.
+- **Turns** is the limit; the oracle of each template needs fewer, by taps and typing only.
+
+Splits: T train, V validation, E test.
+"""
+
+LETTERS: dict[Split, str] = {"train": "T", "validation": "V", "test": "E"}
+EXAMPLE_SEED = 1
+
+
+def page(tasks: Iterable[type[Task]]) -> str:
+    """Return the page as Markdown, one table an area."""
+    lines = [INTRODUCTION]
+    ordered = sorted(tasks, key=lambda task: task.name)
+    lines.append(f"There are {len(ordered)} templates.\n")
+    for area, members in groupby(ordered, key=_area):
+        lines.append(f"## {area.capitalize()}\n")
+        lines.append("| task | what | splits | turns | a goal |")
+        lines.append("| --- | --- | --- | ---: | --- |")
+        lines.extend(_row(task) for task in members)
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _area(task: type[Task]) -> str:
+    return task.name.partition(".")[0]
+
+
+def _row(task: type[Task]) -> str:
+    drawn = TaskRegistry([task]).draw(task.name, seed=EXAMPLE_SEED, split=task.splits[0])
+    what = task.description + (" *(verify)*" if getattr(task, "holds_untouched", False) else "")
+    letters = " ".join(LETTERS[each] for each in task.splits)
+    return f"| `{task.name}` | {what} | {letters} | {task.max_turns} | {drawn.goal.replace('|', chr(92) + '|')} |"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    from envs.tasks.phone import PHONE_TASKS
+
+    parser = argparse.ArgumentParser(prog="python -m envs.tasks.catalog", description="Write the page of the tasks.")
+    parser.add_argument("path", type=Path, help="the Markdown file")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the file is stale")
+    options = parser.parse_args(arguments)
+    wanted = page(PHONE_TASKS)
+    if options.check:
+        stale = not options.path.is_file() or options.path.read_text(encoding="utf-8") != wanted
+        if stale:
+            sys.stderr.write(f"{options.path} is stale; run: python -m envs.tasks.catalog {options.path}\n")
+        return int(stale)
+    options.path.parent.mkdir(parents=True, exist_ok=True)
+    options.path.write_text(wanted, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
