@@ -111,15 +111,8 @@ class Painter:
 
     # --- widgets
 
-    def paint(self, node: Node) -> None:
-        """Append what `node` and all below it look like."""
-        if node.visible.empty and not node.parent:
-            return
-        self._clip = node.visible if not node.parent else self._clip
-        self._paint(node, self._clip)
-
-    def paint_root(self, node: Node, clip: Rect) -> None:
-        """Append a whole tree, clipped to `clip`."""
+    def paint(self, node: Node, clip: Rect) -> None:
+        """Append what a placed tree looks like inside `clip`."""
         self._paint(node, clip)
 
     def _paint(self, node: Node, clip: Rect) -> None:
@@ -139,7 +132,7 @@ class Painter:
                     self._paint(child, inner)
 
     def _paint_box(self, node: Node, widget: Widget) -> None:
-        box: Box = node.rect
+        box: Box = (node.x, node.y, node.x + node.width, node.y + node.height)
         radius = widget.radius * self.context.density
         if widget.elevation:
             self.shadow(box, radius, widget.elevation * self.context.density)
@@ -348,9 +341,9 @@ def _canvas_icon(
 
 
 _CANVAS: dict[str, Callable[..., None]] = {
-    "rect": lambda p, x, y, s, l, t, r, b, c: p.rect(_canvas_box(x, y, s, (l, t, r, b)), p.theme.color(c)),
-    "rrect": lambda p, x, y, s, l, t, r, b, radius, c: p.rounded(
-        _canvas_box(x, y, s, (l, t, r, b)), radius * s, p.theme.color(c)
+    "rect": lambda p, x, y, s, x1, y1, x2, y2, c: p.rect(_canvas_box(x, y, s, (x1, y1, x2, y2)), p.theme.color(c)),
+    "rrect": lambda p, x, y, s, x1, y1, x2, y2, radius, c: p.rounded(
+        _canvas_box(x, y, s, (x1, y1, x2, y2)), radius * s, p.theme.color(c)
     ),
     "circle": lambda p, x, y, s, cx, cy, r, c: p.circle(x + cx * s, y + cy * s, r * s, p.theme.color(c)),
     "ring": lambda p, x, y, s, cx, cy, r, w, c: p.arc(x + cx * s, y + cy * s, r * s, 0, 360, w * s, p.theme.color(c)),

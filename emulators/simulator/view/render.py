@@ -6,14 +6,18 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from emulators.device import Image, ImageSpec
-from emulators.pixels import encode
+from emulators import pixels
 from emulators.simulator.view.canvas import draw, surface_on
 from emulators.simulator.view.painter import Box, Operation
+
+if TYPE_CHECKING:
+    from emulators.simulator.view.scene import Scene
 
 MAX_DAMAGE_SHARE = 0.6
 """Above this part of the screen everything is redrawn: clipping would cost more than it saves."""
@@ -112,7 +116,7 @@ class Renderer:
             if image is not None:
                 self._images.move_to_end(key)
                 return image
-            image = encode(self._frame(operations, width_px, height_px), spec)
+            image = pixels.encode(self._frame(operations, width_px, height_px), spec)
             self._keep(key, image)
             return image
 
@@ -133,3 +137,20 @@ class Renderer:
         while self._image_bytes > self._config.cache_bytes and self._images:
             _, old = self._images.popitem(last=False)
             self._image_bytes -= len(old.data)
+
+
+@lru_cache(maxsize=1)
+def default_renderer() -> Renderer:
+    """Return the renderer that the phones of this process share, made at first use."""
+    return Renderer()
+
+
+def rgb(scene: Scene) -> np.ndarray[Any, Any]:
+    """Return a scene's picture: RGB, uint8 [H, W, 3]."""
+    return default_renderer().rgb(scene.display_list, scene.width_px, scene.height_px)
+
+
+def encode(scene: Scene, spec: ImageSpec) -> Image:
+    """Return a scene's picture, encoded; kept for the next time the same picture is asked for."""
+    renderer = default_renderer()
+    return renderer.encode(scene.display_list, scene.width_px, scene.height_px, digest=scene.digest, spec=spec)
