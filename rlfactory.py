@@ -70,10 +70,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return complain(error.format_message(), error.exit_code)
     except Abort:
         return complain("stopped", 130)
-    except TaskError as error:
-        return complain(str(error), 2)
     except (RLFactoryError, DeviceError) as error:
-        return complain(str(error), 1)
+        return complain(str(error), 2 if isinstance(error, TaskError) else 1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter's flush at exit complains
         return 1

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from envs.errors import TaskError
 from trainer.runlog import EpisodeRecord, ImageLink, RunLog, RunSummary, StepRecord, TurnRecord
 from trainer.statistics import wilson_interval
 
@@ -34,14 +35,14 @@ def write_report(folder: Path, *, limits: ReportLimits | None = None) -> Path:
     """Write `report.html` into a run's folder and return its path.
 
     Raises:
-        FileNotFoundError: the folder holds no run.
+        TaskError: the folder holds no run.
         OSError: the disk is full or not writable.
     """
     log = RunLog(folder)
     steps, summary = log.steps(), log.summary()
     chosen, total = choose_episodes(log, limits or ReportLimits())
     if not steps and not chosen and summary is None:
-        raise FileNotFoundError(2, "no run here (metrics.jsonl, episodes.jsonl, summary.json)", str(folder))
+        raise TaskError(f"no run in {folder}: none of metrics.jsonl, episodes.jsonl, summary.json is there")
     page = render(folder, steps=steps, summary=summary, episodes=chosen, episodes_total=total)
     target = folder / "report.html"
     partial = target.with_suffix(".partial")
@@ -70,6 +71,7 @@ def render(
     )
     environment.filters.update(percent=percent, duration=duration, number=number)
     config = folder / "config.yaml"
+    evaluation = read_evaluation(folder)
     payload = {
         "steps": [step_row(step) for step in steps],
         "episodes": [episode_row(episode, token_text(folder)) for episode in episodes],
@@ -77,10 +79,13 @@ def render(
     }
     return environment.get_template("report.html.jinja").render(
         name=folder.resolve().name,
+        kind=f"Recipe {summary.recipe}" if summary else ("Evaluation" if evaluation else "Run"),
+        has_steps=bool(steps),
+        evaluation=evaluation,
         summary=summary,
         headline=headline(summary, steps),
-        tiles=tiles(summary, steps),
-        tasks=task_rows(summary),
+        tiles=evaluation_tiles(evaluation) if evaluation else tiles(summary, steps),
+        tasks=task_rows(summary, evaluation),
         phases=shares(summary.phase_s if summary else {}),
         episodes_total=episodes_total,
         episodes_shown=len(episodes),
@@ -262,9 +267,29 @@ def tiles(summary: RunSummary | None, steps: Sequence[StepRecord]) -> list[Tile]
     ]
 
 
-def task_rows(summary: RunSummary | None) -> list[TaskRow]:
+def read_evaluation(folder: Path) -> dict[str, Any] | None:
+    """Return what `rlfactory eval --out` wrote (`trainer.evaluate.Evaluation`), None in a training run."""
+    path = folder / "evaluation.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def evaluation_tiles(evaluation: Mapping[str, Any]) -> list[Tile]:
+    step_ms = evaluation["step_ms"]
+    passed = [Tile(label=f"pass@{k}", value=percent(share)) for k, share in evaluation["pass_at"].items()]
+    times = [Tile(label=name.capitalize(), value=f"{value:.1f} ms", note="a step") for name, value in step_ms.items()]
+    infra = Tile(
+        label="Infrastructure",
+        value=f"{evaluation['infra_dropped']} dropped",
+        note=f"{evaluation['infra_retries']} retried",
+        bad=evaluation["infra_dropped"] > 0,
+    )
+    return [*passed, *times, Tile(label="Malformed", value=str(evaluation["malformed"]), note="turns"), infra]
+
+
+def task_rows(summary: RunSummary | None, evaluation: Mapping[str, Any] | None) -> list[TaskRow]:
     if summary is None:
-        return []
+        rows = evaluation["tasks"] if evaluation else []
+        return [TaskRow(name=row["task"], start=None, end=row["success"]) for row in rows]
     names = sorted({*summary.eval_by_task_start, *summary.eval_by_task_end})
     start, end = summary.eval_by_task_start, summary.eval_by_task_end
     return [TaskRow(name=name, start=start.get(name), end=end.get(name)) for name in names]

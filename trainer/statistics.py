@@ -8,7 +8,7 @@ Z_95 = 1.959963984540054
 """Of the normal distribution, for a two-sided interval of 95 %."""
 
 
-def wilson_interval(successes: int, trials: int, *, z: float = Z_95) -> tuple[float, float]:
+def wilson_interval(successes: float, trials: int, *, z: float = Z_95) -> tuple[float, float]:
     """Return the Wilson score interval of a share; (0, 1) without trials.
 
     Wilson, E. B. (1927), "Probable inference, the law of succession, and statistical inference".

@@ -1,0 +1,123 @@
+"""The commands of training: train, eval, report."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from trainer.evaluate import EvalConfig, Evaluation
+    from trainer.policies import Policy
+
+app = typer.Typer()
+
+RUNS = Path("runs")
+
+
+@app.command("eval")
+def evaluate_policy(
+    policy: Annotated[str, typer.Option(help="oracle, random, checkpoint:PATH or openai:URL,MODEL.")],
+    tasks: Annotated[str, typer.Option(help="Names with commas between; empty: every task.")] = "",
+    suite: Annotated[str, typer.Option(help="Only this suite.")] = "",
+    split: Annotated[Literal["train", "validation", "test"], typer.Option(help="Which parameters.")] = "validation",
+    episodes: Annotated[int, typer.Option(min=1, help="Distinct (task, seed) pairs.")] = 100,
+    attempts: Annotated[int, typer.Option(min=1, help="Of each pair, for pass@k.")] = 1,
+    concurrency: Annotated[int, typer.Option(min=1, help="Episodes at a time.")] = 8,
+    seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
+    ablate: Annotated[Literal["image"] | None, typer.Option(help="Take this from the policy.")] = None,
+    address: Annotated[str, typer.Option(help="A running service; empty: start one for this evaluation.")] = "",
+    dialect: Annotated[str, typer.Option(help="How an endpoint's model writes actions.")] = "qwen2_5_vl",
+    max_pixels: Annotated[int | None, typer.Option(min=1, help="Pixel budget of a screenshot.")] = None,
+    temperature: Annotated[float, typer.Option(min=0.0, help="Of the policy's sampling; 0 is greedy.")] = 0.0,
+    out: Annotated[Path | None, typer.Option(help="Record the episodes and a report.html in this folder.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Figures as JSON.")] = False,
+) -> None:
+    """Evaluate a policy over a split of tasks."""
+    from trainer.evaluate import EvalConfig
+    from trainer.policies import PolicyConfig, make_policy
+    from trainer.stage import Ablation
+
+    player = make_policy(
+        policy,
+        PolicyConfig(
+            dialect=dialect,
+            max_pixels=max_pixels,
+            temperature=temperature,
+            api_key=os.environ.get("OPENAI_API_KEY", ""),
+        ),
+    )
+    config = EvalConfig(
+        split=split,
+        tasks=tuple(name for name in tasks.split(",") if name),
+        suite=suite,
+        episodes=episodes,
+        attempts=attempts,
+        concurrency=concurrency,
+        first_seed=seed,
+        ablation=Ablation(ablate) if ablate else None,
+    )
+    result = asyncio.run(run_evaluation(player, config, address=address, out=out, quiet=as_json))
+    show(result, out=out, as_json=as_json)
+
+
+async def run_evaluation(
+    policy: Policy, config: EvalConfig, *, address: str, out: Path | None, quiet: bool
+) -> Evaluation:
+    """Evaluate against the service at the address, or against one of its own when there is none."""
+    from contextlib import AsyncExitStack
+
+    from rich.console import Console
+
+    from envs.client import EnvClient
+    from trainer.evaluate import evaluate
+    from trainer.evaluation_view import progress_bar
+    from trainer.local_service import local_service
+    from trainer.runlog import RunLog
+
+    log = RunLog(out) if out else None
+    if log:
+        log.create()
+        log.episodes_path.unlink(missing_ok=True)
+    async with AsyncExitStack() as stack:
+        address = address or await stack.enter_async_context(local_service(phones=config.concurrency))
+        client = await stack.enter_async_context(EnvClient(address))
+        stack.push_async_callback(policy.close)
+        await policy.open()
+        bar = stack.enter_context(progress_bar(Console(stderr=True, quiet=quiet), config.episodes * config.attempts))
+        return await evaluate(client, policy, config, log=log, progress=bar)
+
+
+def show(result: Evaluation, *, out: Path | None, as_json: bool) -> None:
+    """Print the figures, and write them beside the recorded episodes."""
+    from rich.console import Console
+
+    from trainer.evaluation_view import evaluation_view
+    from trainer.report import write_report
+
+    text = json.dumps(asdict(result), indent=2)
+    if out:
+        (out / "evaluation.json").write_text(text + "\n", encoding="utf-8")
+        page = write_report(out)
+    if as_json:
+        print(text)
+        return
+    console = Console()
+    console.print(evaluation_view(result))
+    if out:
+        console.print(f"report: {page}", highlight=False, soft_wrap=True)
+
+
+@app.command()
+def report(
+    run: Annotated[Path, typer.Argument(help="A run's folder.")] = RUNS / "latest",
+) -> None:
+    """Write report.html of a run, one file that opens offline."""
+    from trainer.report import write_report
+
+    print(write_report(run))

@@ -1,0 +1,181 @@
+"""Who plays in an evaluation: the oracle, chance, a model behind an OpenAI-compatible endpoint, or a checkpoint.
+
+oracle                the task's own solution, by taps and typing
+random                uniform over phone actions
+checkpoint:PATH       a Hugging Face directory, or a run's folder with policy/ in it
+openai:URL,MODEL      POST URL/chat/completions with screenshots as data URIs
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from envs.coordinates import frame_sides
+from envs.errors import RLFactoryError, TaskError, UnknownName
+from envs.types import JSON, SessionOptions, ToolCall
+from trainer.stage import Stage, Written, screen_size
+
+KINDS: Final = ("oracle", "random", "checkpoint", "openai")
+
+
+class GenerationError(RLFactoryError):
+    """The engine behind a policy gave no answer: infrastructure, never the policy's mistake."""
+
+    reason = "GENERATION"
+    retryable = True
+
+
+class Policy(Protocol):
+    """Plays episodes; safe for several at once."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def options(self) -> SessionOptions:
+        """How its sessions are to be made."""
+        ...
+
+    async def open(self) -> None:
+        """Get ready. Raises: TaskError: the policy cannot be had as named."""
+        ...
+
+    async def play(self, stage: Stage, *, episode: str) -> None:
+        """Play until `stage.over`, or give up by returning.
+
+        Raises:
+            GenerationError: the engine failed; the episode is void.
+            InfrastructureError: phone or service failed; the episode is void.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything. Never raises."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PolicyConfig:
+    """What the command line says of a policy beyond its name."""
+
+    dialect: str = "qwen2_5_vl"
+    """How an endpoint's model writes actions."""
+    max_pixels: int | None = None
+    """Pixel budget of a screenshot; None: what the policy was trained with, or 640 patches for an endpoint."""
+    temperature: float = 0.0
+    api_key: str = ""
+    request_timeout_s: float = 120.0
+    max_tokens: int = 512
+    device: str = "auto"
+    """Of a checkpoint: cpu, cuda, or auto."""
+
+
+def make_policy(spec: str, config: PolicyConfig) -> Policy:
+    """Return the policy that a command line names.
+
+    Raises:
+        UnknownName: no policy of that kind.
+        TaskError: what follows the colon is missing or wrong.
+    """
+    kind, _, rest = spec.partition(":")
+    makers: Mapping[str, Callable[[], Policy]] = {
+        "oracle": OraclePolicy,
+        "random": RandomPolicy,
+        "openai": lambda: _openai(rest, config),
+        "checkpoint": lambda: _checkpoint(rest, config),
+    }
+    if kind not in makers:
+        raise UnknownName.of("policy", kind, KINDS)
+    if rest and kind in ("oracle", "random"):
+        raise TaskError(f"policy {kind!r} takes nothing after a colon, got {rest!r}")
+    return makers[kind]()
+
+
+def _openai(rest: str, config: PolicyConfig) -> Policy:
+    from trainer.openai_policy import OpenAIPolicy
+
+    url, comma, model = rest.rpartition(",")
+    if not comma or not model or not url.startswith(("http://", "https://")):
+        raise TaskError(
+            f"an endpoint is written openai:URL,MODEL (as in openai:http://host:8000/v1,my-model), got {rest!r}"
+        )
+    return OpenAIPolicy(url=url, model=model, config=config)
+
+
+def _checkpoint(rest: str, config: PolicyConfig) -> Policy:
+    folder = Path(rest)
+    if not rest or not folder.is_dir():
+        raise TaskError(f"no checkpoint folder {rest!r}; after a training run: checkpoint:runs/latest/policy")
+    from trainer.checkpoint_policy import CheckpointPolicy
+
+    return CheckpointPolicy(folder=folder, config=config)
+
+
+class OraclePolicy:
+    """The task's own solution."""
+
+    name = "oracle"
+    options = SessionOptions(with_tree=True)
+
+    async def open(self) -> None:
+        """Nothing to get ready."""
+
+    async def play(self, stage: Stage, *, episode: str) -> None:
+        from envs.oracle import solve
+
+        await solve(stage, task=stage.session.task, seed=stage.session.seed, split=stage.session.split)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class RandomPolicy:
+    """Chance: uniform over the kinds of phone action, and over their places."""
+
+    name = "random"
+    options = SessionOptions()
+    texts = ("", "a", "42", "hello world", "Wi-Fi")
+    keys = ("HOME", "BACK", "ENTER", "DEL", "APP_SWITCH", "MENU", "VOLUME_UP")
+    kinds = ("tap", "double_tap", "long_press", "swipe", "drag", "type", "key", "wait", "finish")
+
+    async def open(self) -> None:
+        """Nothing to get ready."""
+
+    async def play(self, stage: Stage, *, episode: str) -> None:
+        rng = random.Random(episode)
+        while not stage.over:
+            started_s = time.monotonic()
+            call = self.draw(rng, stage)
+            stage.wrote(Written(generate_s=time.monotonic() - started_s))
+            await stage.step([call])
+
+    def draw(self, rng: random.Random, stage: Stage) -> ToolCall:
+        """Return a call drawn uniformly."""
+        kind = rng.choice(self.kinds)
+        if kind == "finish":
+            return ToolCall(id="0", name="finish", arguments={"status": rng.choice(("success", "failure"))})
+        side_x, side_y = frame_sides(stage.options.coordinates, screen_size(stage.observation))
+
+        def point() -> JSON:
+            return [rng.randrange(side_x), rng.randrange(side_y)]
+
+        arguments: dict[str, JSON] = {"action": kind}
+        if kind in ("tap", "double_tap", "long_press", "swipe", "drag"):
+            arguments["coordinate"] = point()
+        if kind in ("swipe", "drag"):
+            arguments["coordinate2"] = point()
+        if kind == "type":
+            arguments["text"] = rng.choice(self.texts)
+        if kind == "key":
+            arguments["key"] = rng.choice(self.keys)
+        if kind == "wait":
+            arguments["seconds"] = 1
+        return ToolCall(id="0", name="phone", arguments=arguments)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
