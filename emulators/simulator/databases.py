@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Final
 
 from emulators.simulator.filesystem import FileTree
@@ -66,3 +67,22 @@ def _confine(connection: sqlite3.Connection) -> None:
 
     connection.set_progress_handler(count, 10_000)
     connection.set_authorizer(authorize)
+
+
+@lru_cache(maxsize=128)
+def read_rows(image: bytes, sql: str) -> tuple[tuple[object, ...], ...]:
+    """Return what a query finds in a database image; screens that list a table ask this again and again.
+
+    Not a database, or no such table: no rows.
+    """
+    if not image.startswith(_MAGIC):
+        return ()
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.deserialize(_without_wal(image))
+        _confine(connection)
+        return tuple(connection.execute(sql).fetchall())
+    except sqlite3.DatabaseError:
+        return ()
+    finally:
+        connection.close()

@@ -104,7 +104,11 @@ class NavigationKey(Stack):
 def navigation_bar(color: str, background: str | None, *, keyboard: bool) -> Widget:
     """Return the bar at the bottom; with the keyboard open, Back points down."""
     back = ("chevron-down", 26) if keyboard else ("play", 19)
-    buttons = (("BACK", "Back", *back), ("HOME", "Home", "circle", 15), ("APP_SWITCH", "Overview", "square-rounded", 15))
+    buttons = (
+        ("BACK", "Back", *back),
+        ("HOME", "Home", "circle", 15),
+        ("APP_SWITCH", "Overview", "square-rounded", 15),
+    )
     keys = tuple(
         NavigationKey(
             code=code,
@@ -151,9 +155,16 @@ def shade(phone: Phone, close: Callable[[], None]) -> Widget:
     notes = sorted(phone.state.notifications, key=lambda note: -note.posted_ns)
     parts.extend(_notification(phone, note, close) for note in notes)
     if not notes:
-        parts.append(Text(text="No notifications", text_align="center", color="on_surface_variant", padding=(0, 24, 0, 0)))
+        parts.append(
+            Text(text="No notifications", text_align="center", color="on_surface_variant", padding=(0, 24, 0, 0))
+        )
     else:
-        parts.append(Row(children=(Button(key="dismiss_text", text="Clear all", kind="tonal", on_tap=_clear(phone)),), justify="end"))
+        parts.append(
+            Row(
+                children=(Button(key="dismiss_text", text="Clear all", kind="tonal", on_tap=_clear(phone)),),
+                justify="end",
+            )
+        )
     return Column(
         key="quick_settings_panel",
         children=(Scroll(key="shade", children=tuple(parts), gap=12, weight=1, height="fill"),),
@@ -186,7 +197,13 @@ def _tiles(phone: Phone, close: Callable[[], None]) -> Widget:
         columns=2,
         gap=8,
         children=(
-            _tile("wifi" if wifi else "wifi-off", "Internet", "AndroidWifi" if wifi else "Off", wifi, lambda: system.set_wifi(not wifi)),
+            _tile(
+                "wifi" if wifi else "wifi-off",
+                "Internet",
+                "AndroidWifi" if wifi else "Off",
+                wifi,
+                lambda: system.set_wifi(not wifi),
+            ),
             _tile(
                 "bluetooth" if bluetooth else "bluetooth-off",
                 "Bluetooth",
@@ -194,7 +211,13 @@ def _tiles(phone: Phone, close: Callable[[], None]) -> Widget:
                 bluetooth,
                 lambda: system.set_bluetooth(not bluetooth),
             ),
-            _tile("airplane", "Airplane mode", "On" if airplane else "Off", airplane, lambda: system.set_airplane_mode(not airplane)),
+            _tile(
+                "airplane",
+                "Airplane mode",
+                "On" if airplane else "Off",
+                airplane,
+                lambda: system.set_airplane_mode(not airplane),
+            ),
             _tile("theme-light-dark", "Dark theme", "On" if dark else "Off", dark, toggle_dark),
             _tile("cog-outline", "Settings", "", False, settings),
             _tile("battery", "Battery Saver", "Off", False, None),
@@ -269,7 +292,9 @@ def recents(phone: Phone, close: Callable[[], None]) -> Widget:
 
     cards: tuple[Widget, ...] = tuple(_task_card(phone, task, close) for task in tasks)
     if not cards:
-        empty = Text(key="no_recents", text="No recent items", style="title_medium", text_align="center", padding=(0, 240, 0, 0))
+        empty = Text(
+            key="no_recents", text="No recent items", style="title_medium", text_align="center", padding=(0, 240, 0, 0)
+        )
         return Column(children=(empty,), background="surface_container", height="fill")
     clear = Row(children=(Button(key="clear_all", text="Clear all", kind="tonal", on_tap=clear_all),), justify="center")
     return Column(
@@ -302,7 +327,9 @@ def _task_card(phone: Phone, task: Task, close: Callable[[], None]) -> Widget:
         gap=14,
         padding=(16, 8, 4, 8),
     )
-    screen = Stack(children=((Icon(icon=icon, size=72, color=color), "center", "center"),), height=190, background="surface")
+    screen = Stack(
+        children=((Icon(icon=icon, size=72, color=color), "center", "center"),), height=190, background="surface"
+    )
     return Column(
         key="task",
         description=label,
@@ -320,7 +347,9 @@ def _task_card(phone: Phone, task: Task, close: Callable[[], None]) -> Widget:
 def toast(text: str) -> Widget:
     """Return the short message near the bottom."""
     return Row(
-        children=(Text(key="android:id/message", text=text, style="body_medium", color="inverse_on_surface", max_lines=2),),
+        children=(
+            Text(key="android:id/message", text=text, style="body_medium", color="inverse_on_surface", max_lines=2),
+        ),
         padding=(22, 13, 22, 13),
         background="inverse_surface",
         radius=24,

@@ -1,0 +1,440 @@
+"""Contacts: `com.google.android.contacts`, its list, its search and the page of one person."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from emulators.simulator.app import Activity, App, Intent
+from emulators.simulator.apps.common import confirm_dialog, empty_state, search_bar_title, section
+from emulators.simulator.apps.contacts_data import (
+    EMAIL_TYPES,
+    PHONE_TYPES,
+    Contact,
+    all_contacts,
+    delete_contact,
+    find_contact,
+    set_starred,
+)
+from emulators.simulator.apps.contacts_edit import ContactEditor, person_uri
+from emulators.simulator.apps.preferences import Preferences
+from emulators.simulator.system import System
+from emulators.simulator.view.widgets import (
+    Action,
+    AppBar,
+    Avatar,
+    Button,
+    Callback,
+    Column,
+    Dialog,
+    Fab,
+    Icon,
+    IconButton,
+    ListItem,
+    Menu,
+    Row,
+    Scaffold,
+    Scroll,
+    Spacer,
+    Tab,
+    TabBar,
+    Text,
+    Widget,
+)
+
+PACKAGE = "com.google.android.contacts"
+_AVATAR_COLORS = ("#1A73E8", "#D93025", "#188038", "#E8710A", "#9334E6", "#E52592", "#12858D", "#5F6368")
+
+
+def avatar(contact: Contact, size: float = 40) -> Avatar:
+    """Return a person's disc: the initial on a colour that belongs to the name."""
+    name = contact.display_name
+    color = _AVATAR_COLORS[zlib.crc32(name.encode()) % len(_AVATAR_COLORS)]
+    if name[:1].isalpha():
+        return Avatar(letter=name[0].upper(), color=color, size=size)
+    return Avatar(icon="account", color=color, size=size)
+
+
+def matches(contact: Contact, query: str) -> bool:
+    """Tell whether a search finds this person, by name, company, number or address."""
+    text = query.casefold().strip()
+    digits = "".join(c for c in text if c.isdecimal())
+    numbers = ["".join(c for c in phone.value if c.isdecimal()) for phone in contact.phones]
+    texts = [contact.display_name, contact.company, *(email.value for email in contact.emails)]
+    return any(text in item.casefold() for item in texts) or bool(
+        digits and len(digits) == len([c for c in text if c not in " -+()"]) and any(digits in n for n in numbers)
+    )
+
+
+def _open_person(system: System, contact: Contact) -> Callback:
+    return lambda: system.start(QuickContact, Intent(action="android.intent.action.VIEW", data=person_uri(contact.id)))
+
+
+@dataclass(kw_only=True)
+class PeopleActivity(Activity):
+    """All contacts under their initials; a second tab has the favorites."""
+
+    name: ClassVar[str] = "com.android.contacts.activities.PeopleActivity"
+    tab: int = 0
+    searching: bool = False
+    query: str = ""
+
+    def build(self, system: System) -> Widget:
+        if _setup_stage(system) == "welcome":
+            return _welcome(system)
+        contacts = all_contacts(system)
+        if self.searching:
+            return self._search_page(system, contacts)
+        return Scaffold(
+            app_bar=self._search_pill(),
+            body=self._everyone(system, contacts) if self.tab == 0 else self._favorites(system, contacts),
+            bottom_bar=TabBar(
+                tabs=(Tab(text="Contacts", icon="account"), Tab(text="Highlights", icon="star-outline")),
+                index=self.tab,
+                on_select=self._select,
+                place="bottom",
+            ),
+            fab=Fab(
+                key="floating_action_button",
+                icon="plus",
+                description="Create contact",
+                on_tap=lambda: system.start(ContactEditor, Intent(action="android.intent.action.INSERT")),
+            ),
+        )
+
+    def _search_pill(self) -> Widget:
+        pill = Row(
+            key="open_search_bar",
+            description="Search contacts",
+            children=(Icon(icon="magnify"), Text(text="Search contacts", color="on_surface_variant", weight=1)),
+            gap=16,
+            padding=(20, 0, 16, 0),
+            height=52,
+            width="fill",
+            background="surface_container_high",
+            radius=26,
+            on_tap=self._start_search,
+        )
+        return Column(children=(pill,), padding=(16, 8, 16, 8), width="fill")
+
+    def _everyone(self, system: System, contacts: tuple[Contact, ...]) -> Widget:
+        if not contacts:
+            return empty_state("account-multiple-outline", "No contacts", "Contacts you add will appear here")
+        rows: list[Widget] = []
+        previous = ""
+        for contact in contacts:
+            initial = contact.display_name[:1].upper()
+            letter = initial if initial.isalpha() else "#"
+            rows.append(self._row(system, contact, letter if letter != previous else ""))
+            previous = letter
+        return Scroll(key="contact_list", children=(*rows, Spacer(height=88)), height="fill")
+
+    def _row(self, system: System, contact: Contact, letter: str) -> Widget:
+        return Row(
+            key="contact",
+            children=(
+                Column(children=(Text(text=letter, style="title_medium", color="primary"),), width=24),
+                avatar(contact),
+                Text(text=contact.display_name or "(No name)", key="cliv_name_textview", weight=1, max_lines=1),
+            ),
+            gap=16,
+            padding=(16, 0, 16, 0),
+            height=64,
+            width="fill",
+            on_tap=_open_person(system, contact),
+        )
+
+    def _favorites(self, system: System, contacts: tuple[Contact, ...]) -> Widget:
+        starred = [contact for contact in contacts if contact.starred]
+        if not starred:
+            return empty_state("star-outline", "No favorites yet", "Contacts that you star will appear here")
+        rows = [self._row(system, contact, "") for contact in starred]
+        return Scroll(key="favorites_list", children=(section("Favorites"), *rows), height="fill")
+
+    def _search_page(self, system: System, contacts: tuple[Contact, ...]) -> Widget:
+        found = [contact for contact in contacts if self.query.strip() and matches(contact, self.query)]
+        rows: tuple[Widget, ...] = tuple(self._row(system, contact, "") for contact in found)
+        if self.query.strip() and not rows:
+            rows = (empty_state("account-search-outline", "No contacts found"),)
+        return Scaffold(
+            app_bar=search_bar_title("Search contacts", self.query, self._type, self._stop_search),
+            body=Scroll(key="search_results", children=rows, height="fill"),
+        )
+
+    def dialog(self, system: System) -> Dialog | None:
+        if _setup_stage(system) != "notifications":
+            return None
+        return Dialog(
+            icon="bell-outline",
+            title="Allow Contacts to send you notifications?",
+            actions=(
+                Action(text="Don\u2019t allow", on_tap=lambda: _set_stage(system, "done")),
+                Action(text="Allow", on_tap=lambda: _set_stage(system, "done")),
+            ),
+        )
+
+    def on_back(self, system: System) -> bool:
+        if self.searching:
+            self._stop_search()
+            return True
+        return False
+
+    def _select(self, index: int) -> None:
+        self.tab = index
+
+    def _start_search(self) -> None:
+        self.searching, self.query = True, ""
+
+    def _stop_search(self) -> None:
+        self.searching, self.query = False, ""
+
+    def _type(self, text: str) -> None:
+        self.query = text
+
+
+# --- first run -------------------------------------------------------------------------------------------------------
+
+Stage = Literal["welcome", "notifications", "done"]
+
+
+def _setup_stage(system: System) -> str:
+    return Preferences.of(system, PACKAGE).get("setup", "welcome")
+
+
+def _set_stage(system: System, stage: Stage) -> None:
+    Preferences.of(system, PACKAGE).put(setup=stage)
+
+
+def _welcome(system: System) -> Widget:
+    body = Column(
+        children=(
+            Avatar(icon="account-multiple", color="primary", size=112),
+            Text(text="Back up & organize your contacts with Google", style="headline_small", text_align="center"),
+            Text(
+                text="Sign in to keep your contacts safe when you lose your phone.",
+                color="on_surface_variant",
+                text_align="center",
+            ),
+        ),
+        gap=24,
+        align="center",
+        justify="center",
+        width="fill",
+        height="fill",
+        padding=(32, 0, 32, 0),
+    )
+    buttons = Row(
+        children=(Button(key="skip", text="Skip", kind="text", on_tap=lambda: _set_stage(system, "notifications")),),
+        justify="end",
+        width="fill",
+        padding=(16, 8, 16, 16),
+    )
+    return Scaffold(body=body, bottom_bar=buttons)
+
+
+# --- one person --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class QuickContact(Activity):
+    """One person's page; the intent's data is `content://com.android.contacts/contacts/ID`."""
+
+    name: ClassVar[str] = "com.android.contacts.quickcontact.QuickContactActivity"
+    menu_open: bool = False
+    deleting: bool = False
+
+    def contact(self, system: System) -> Contact | None:
+        tail = self.intent.data.rstrip("/").rpartition("/")[2]
+        return find_contact(system, int(tail)) if tail.isdecimal() else None
+
+    def build(self, system: System) -> Widget:
+        contact = self.contact(system)
+        if contact is None:
+            return Scaffold(
+                app_bar=AppBar(on_back=system.back), body=empty_state("account-off-outline", "Contact not found")
+            )
+        star = "Remove from favorites" if contact.starred else "Add to favorites"
+        bar = AppBar(
+            on_back=system.back,
+            actions=(
+                IconButton(
+                    key="menu_edit",
+                    icon="pencil-outline",
+                    description="Edit contact",
+                    on_tap=lambda: system.start(
+                        ContactEditor, Intent(action="android.intent.action.EDIT", data=person_uri(contact.id))
+                    ),
+                ),
+                IconButton(
+                    key="menu_star",
+                    icon="star" if contact.starred else "star-outline",
+                    description=star,
+                    on_tap=lambda: set_starred(system, contact.id, not contact.starred),
+                ),
+                IconButton(key="menu_more", icon="dots-vertical", description="More options", on_tap=self._open_menu),
+            ),
+        )
+        head = Column(
+            children=(
+                avatar(contact, 128),
+                Text(
+                    key="large_title",
+                    text=contact.display_name or "(No name)",
+                    style="headline_medium",
+                    text_align="center",
+                ),
+                *((Text(text=contact.company, color="on_surface_variant"),) if contact.company else ()),
+            ),
+            gap=12,
+            align="center",
+            width="fill",
+            padding=(24, 8, 24, 16),
+        )
+        return Scaffold(
+            app_bar=bar,
+            body=Scroll(
+                key="contact_page",
+                children=(head, _actions(system, contact), _info_card(system, contact), Spacer(height=24)),
+                height="fill",
+            ),
+        )
+
+    def dialog(self, system: System) -> Dialog | Menu | None:
+        if self.deleting:
+            return confirm_dialog(
+                "Delete contact?",
+                "This contact will be permanently deleted from your device",
+                yes="Delete",
+                on_yes=lambda: self._delete(system),
+                on_no=self._close,
+            )
+        if self.menu_open:
+            return Menu(
+                items=(Action(text="Delete", icon="delete-outline", on_tap=self._ask_delete),), on_dismiss=self._close
+            )
+        return None
+
+    def _open_menu(self) -> None:
+        self.menu_open = True
+
+    def _ask_delete(self) -> None:
+        self.menu_open, self.deleting = False, True
+
+    def _close(self) -> None:
+        self.menu_open = self.deleting = False
+
+    def _delete(self, system: System) -> None:
+        self._close()
+        contact = self.contact(system)
+        if contact is not None:
+            delete_contact(system, contact.id)
+            system.toast(f"{contact.display_name or 'Contact'} deleted")
+        system.back()
+
+
+def _send(system: System, action: str, uri: str) -> Callback:
+    def send() -> None:
+        if not system.send(Intent(action=action, data=uri)):
+            system.toast("No app can perform this action")
+
+    return send
+
+
+def _actions(system: System, contact: Contact) -> Widget:
+    number = contact.phones[0].value if contact.phones else ""
+    address = contact.emails[0].value if contact.emails else ""
+
+    def action(key: str, icon: str, text: str, intent: str, uri: str, *, enabled: bool) -> Widget:
+        color = "on_secondary_container" if enabled else "outline"
+        disc = Column(
+            children=(Icon(icon=icon, color=color),),
+            align="center",
+            justify="center",
+            width=56,
+            height=56,
+            radius=28,
+            background="secondary_container" if enabled else "surface_container",
+        )
+        return Column(
+            key=key,
+            children=(disc, Text(text=text, style="label_large", color="on_surface" if enabled else "outline")),
+            gap=8,
+            align="center",
+            weight=1,
+            enabled=enabled,
+            on_tap=_send(system, intent, uri) if enabled else None,
+        )
+
+    return Row(
+        children=(
+            action("call", "phone", "Call", "android.intent.action.DIAL", f"tel:{number}", enabled=bool(number)),
+            action(
+                "text", "message-text", "Text", "android.intent.action.SENDTO", f"sms:{number}", enabled=bool(number)
+            ),
+            action(
+                "email", "email", "Email", "android.intent.action.SENDTO", f"mailto:{address}", enabled=bool(address)
+            ),
+        ),
+        width="fill",
+        padding=(24, 8, 24, 24),
+    )
+
+
+def _info_card(system: System, contact: Contact) -> Widget:
+    rows: list[Widget] = [
+        ListItem(
+            key="phone_row",
+            title=phone.value,
+            subtitle=PHONE_TYPES.get(phone.type, "Other"),
+            leading=Icon(icon="phone-outline"),
+            on_tap=_send(system, "android.intent.action.DIAL", f"tel:{phone.value}"),
+        )
+        for phone in contact.phones
+    ]
+    rows.extend(
+        ListItem(
+            key="email_row",
+            title=email.value,
+            subtitle=EMAIL_TYPES.get(email.type, "Other"),
+            leading=Icon(icon="email-outline"),
+            on_tap=_send(system, "android.intent.action.SENDTO", f"mailto:{email.value}"),
+        )
+        for email in contact.emails
+    )
+    if not rows:
+        rows.append(ListItem(title="No contact info"))
+    card = Column(
+        children=(Text(text="Contact info", style="title_medium", padding=(16, 16, 16, 4)), *rows),
+        background="surface_container",
+        radius=20,
+        padding=(0, 0, 0, 8),
+    )
+    return Column(children=(card,), padding=(16, 0, 16, 0))
+
+
+class _Contacts(App):
+    def furnish(self, system: System) -> None:
+        _set_stage(system, "done")
+
+
+CONTACTS = _Contacts(
+    package=PACKAGE,
+    label="Contacts",
+    icon="account",
+    color="#1A73E8",
+    activities=(PeopleActivity, QuickContact, ContactEditor),
+    version_name="4.8.17",
+    version_code=4081700,
+    uses_permissions=("READ_CONTACTS", "WRITE_CONTACTS", "CALL_PHONE", "POST_NOTIFICATIONS"),
+    filters={
+        "android.intent.action.VIEW content://contacts": PeopleActivity,
+        "android.intent.action.VIEW content://com.android.contacts": QuickContact,
+        "android.intent.action.VIEW vnd.android.cursor.dir/contact": PeopleActivity,
+        "android.intent.action.INSERT vnd.android.cursor.dir/contact": ContactEditor,
+        "android.intent.action.INSERT vnd.android.cursor.dir/raw_contact": ContactEditor,
+        "android.intent.action.INSERT_OR_EDIT vnd.android.cursor.item/contact": ContactEditor,
+        "android.intent.action.INSERT content://com.android.contacts": ContactEditor,
+        "android.intent.action.EDIT content://com.android.contacts": ContactEditor,
+    },
+)
