@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
@@ -241,9 +242,24 @@ class EnvClient:
             counters=dict(message.counters),
         )
 
-    async def watch(self, session: str = "") -> AsyncIterator[WatchEvent]:
-        """Yield events of one session, or of all, until the iterator is closed."""
+    @asynccontextmanager
+    async def watch(self, session: str = "") -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        """Watch one session, or all: `async with client.watch() as events: async for event in events: ...`.
+
+        Nothing that happens inside the block is missed, but for what `WatchEvent.dropped` counts.
+
+        Raises: LimitExceeded: too many clients watch.
+        """
         stream = self._open_stub().Watch(pb.WatchRequest(session=session))
+        try:
+            await stream.initial_metadata()
+            yield self._events(stream)
+        except grpc.aio.AioRpcError as error:
+            raise _ours(error, self.address) from None
+        finally:
+            stream.cancel()
+
+    async def _events(self, stream: Any) -> AsyncIterator[WatchEvent]:
         try:
             async for event in stream:
                 yield WatchEvent(
@@ -255,8 +271,6 @@ class EnvClient:
                 )
         except grpc.aio.AioRpcError as error:
             raise _ours(error, self.address) from None
-        finally:
-            stream.cancel()
 
     def session(
         self, task: str, *, seed: int, split: Split = "train", options: SessionOptions | None = None

@@ -191,7 +191,10 @@ class Hand:
             return
         keys = ["MOVE_END", *["DEL"] * len(focused.text)]
         for start in range(0, len(keys), DELETES_PER_STEP):
-            await self.act(*({"action": "key", "key": key} for key in keys[start : start + DELETES_PER_STEP]))
+            presses: list[dict[str, JSON]] = [
+                {"action": "key", "key": key} for key in keys[start : start + DELETES_PER_STEP]
+            ]
+            await self.act(*presses)
 
     def _point(self, x_px: int, y_px: int) -> list[JSON]:
         observation = self.observation

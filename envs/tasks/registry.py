@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 
-from envs.errors import TaskError, UnknownName
+from envs.errors import TaskError
+from envs.registry import Registry
 from envs.tasks.task import Task
 from envs.types import Split, TaskInfo
 
@@ -15,32 +16,22 @@ class TaskRegistry:
 
     def __init__(self, tasks: Iterable[type[Task]] = ()) -> None:
         """Raises: ValueError: two templates have the same name."""
-        self._tasks: dict[str, type[Task]] = {}
-        for task in tasks:
-            self.add(task)
+        self._tasks: Registry[type[Task]] = Registry("task", ((task.name, task) for task in tasks))
 
     def __len__(self) -> int:
         return len(self._tasks)
 
     def __iter__(self) -> Iterator[type[Task]]:
         """Yield the templates, sorted by name."""
-        for name in sorted(self._tasks):
-            yield self._tasks[name]
+        return (self._tasks.get(name) for name in self._tasks)
 
     def add(self, task: type[Task]) -> None:
         """Add a template. Raises: ValueError: its name is taken."""
-        if task.name in self._tasks:
-            raise ValueError(
-                f"two tasks are called {task.name!r}: {self._tasks[task.name].__qualname__} and {task.__qualname__}"
-            )
-        self._tasks[task.name] = task
+        self._tasks.add(task.name, task)
 
     def get(self, name: str) -> type[Task]:
         """Return the template. Raises: UnknownName: there is none; the message lists close names."""
-        try:
-            return self._tasks[name]
-        except KeyError:
-            raise UnknownName.of("task", name, self._tasks) from None
+        return self._tasks.get(name)
 
     def infos(self, *, suite: str = "", split: str = "") -> tuple[TaskInfo, ...]:
         """Return what is offered, sorted by name; "" stands for every suite or split."""

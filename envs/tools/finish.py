@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from envs.tools.arguments import read_choice, read_text, refuse_unknown
-from envs.tools.tool import CallContext, Tool
+from envs.tools.tool import CallContext, Tool, ToolContext
 from envs.types import JSON, ToolSchema
 
 MAX_ANSWER_CHARS: Final = 4_000
@@ -44,7 +44,7 @@ class FinishTool(Tool):
     schema = FINISH_SCHEMA
     ends_episode = True
 
-    def __init__(self) -> None:
+    def __init__(self, context: ToolContext) -> None:
         self.ending: Ending | None = None
 
     async def call(self, arguments: Mapping[str, JSON], context: CallContext) -> str:
@@ -53,3 +53,6 @@ class FinishTool(Tool):
         answer = read_text(arguments, "answer", max_chars=MAX_ANSWER_CHARS, default="")
         self.ending = Ending(claimed_success=status == "success", answer=answer)
         return "The episode is over."
+
+    def fork(self, context: ToolContext) -> FinishTool:
+        return FinishTool(context)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from emulators.device import (
-    Device,
     DeviceAction,
     DoubleTap,
     Drag,
@@ -23,7 +22,7 @@ from emulators.device import (
 from emulators.errors import ActionRejected
 from envs.coordinates import ScreenSize, frame_sides, to_device
 from envs.tools.arguments import Arguments, read_choice, read_point, read_seconds, read_text, refuse_unknown
-from envs.tools.tool import CallContext, Rejected, Tool
+from envs.tools.tool import CallContext, Rejected, Tool, ToolContext
 from envs.types import JSON, CoordinateFrame, ToolSchema
 
 MAX_TEXT_CHARS: Final = 4_000
@@ -136,17 +135,20 @@ class PhoneTool(Tool):
     """Acts on the session's phone and waits until its screen is at rest."""
 
     resource = "phone"
+    keeps_deadline = True
 
-    def __init__(self, device: Device, frame: CoordinateFrame, screen: Callable[[], ScreenSize]) -> None:
-        """`screen` returns the sizes of the latest observation: coordinates refer to what the model last saw."""
-        self.schema = phone_schema(frame, screen())
+    def __init__(self, context: ToolContext) -> None:
+        if context.device is None:
+            raise ValueError("the tool 'phone' needs a phone: the task must set needs_device")
+        self.schema = phone_schema(context.coordinates, context.screen())
         self.clock = PhoneClock()
-        self._device = device
-        self._frame = frame
-        self._screen = screen
+        self._device = context.device
+        self._context = context
 
     async def call(self, arguments: Mapping[str, JSON], context: CallContext) -> str:
-        action = parse_action(arguments, self._frame, self._screen())
+        action = parse_action(arguments, self._context.coordinates, self._context.screen())
+        if duration_s(action) >= context.timeout_s:
+            raise Rejected(f"it would take longer than the {context.timeout_s:.1f} seconds that are left for this turn")
         started = time.perf_counter()
         deadline = started + context.timeout_s
         try:
@@ -159,3 +161,15 @@ class PhoneTool(Tool):
         await self._device.settle(timeout_s=max(0.0, min(SETTLE_TIMEOUT_S, deadline - acted)))
         self.clock.settle_s += time.perf_counter() - acted
         return "Done."
+
+    def fork(self, context: ToolContext) -> PhoneTool:
+        return PhoneTool(context)
+
+
+def duration_s(action: DeviceAction) -> float:
+    """Return how long an action takes by its own definition."""
+    match action:
+        case LongPress() | Swipe() | Drag() | Wait():
+            return action.duration_s
+        case _:
+            return 0.0

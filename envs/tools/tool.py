@@ -1,15 +1,17 @@
-"""What a tool is. The executor runs tools; a session owns one instance of each for its episode.
+"""What a tool is. A session owns one instance of each of its tools; the executor runs their calls.
 
-To add one: subclass `Tool`, give it a schema, and name it in the registry (`envs.tools.registry`) by a factory.
+To add a tool: subclass `Tool`, give it a schema, and name its factory in `envs.tools.registry`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from envs.types import JSON, ToolSchema
+from emulators.device import Device
+from envs.coordinates import ScreenSize
+from envs.types import JSON, CoordinateFrame, ToolSchema
 
 
 class Rejected(Exception):
@@ -21,11 +23,23 @@ class ToolError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ToolContext:
+    """What a tool may know of its session."""
+
+    session: str
+    device: Device | None
+    """None in text-only tasks."""
+    coordinates: CoordinateFrame
+    screen: Callable[[], ScreenSize]
+    """Returns the sizes of the latest observation: coordinates refer to what the model saw last."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CallContext:
     """What a tool is told about one call beside its arguments."""
 
     timeout_s: float
-    """What is left for this call; the executor cancels the call when it has passed."""
+    """What is left for this call."""
 
 
 class Tool(ABC):
@@ -35,7 +49,9 @@ class Tool(ABC):
     resource: str | None = None
     """Calls that name the same resource run one after another in call order; None runs beside anything."""
     ends_episode: bool = False
-    """The call waits for all calls before it, and those after it are cancelled."""
+    """The call waits for all calls before it; once it succeeds, those after it are cancelled."""
+    keeps_deadline: bool = False
+    """The tool ends by `timeout_s` itself. Otherwise the executor cancels it then, and the call's status is TIMEOUT."""
 
     @abstractmethod
     async def call(self, arguments: Mapping[str, JSON], context: CallContext) -> str:
@@ -47,6 +63,13 @@ class Tool(ABC):
             DeviceError, InfrastructureError: what the tool stands on failed; the episode is void.
         """
 
+    @abstractmethod
+    def fork(self, context: ToolContext) -> Tool:
+        """Return a tool in the same state for a forked session."""
+
     async def close(self) -> None:
         """Let go of what the tool holds. Never raises."""
         return
+
+
+ToolFactory = Callable[[ToolContext], Tool]

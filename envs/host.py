@@ -1,0 +1,388 @@
+"""The sessions of a service: opened, forked, found, renewed, expired and closed. Knows nothing of the wire."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import secrets
+import time
+from collections import Counter
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Self
+
+from emulators.device import Snapshot
+from emulators.errors import CommandFailed, DeviceError, PoolExhausted
+from emulators.pool import PhoneState, Pool
+from envs.errors import EnvironmentFault, InfrastructureError, LimitExceeded, SessionNotFound, TaskError
+from envs.events import EventBus
+from envs.faults import device_failure
+from envs.goldens import EpisodeKey, Goldens
+from envs.limits import Limits
+from envs.rewards.rubric import Rubric
+from envs.session import Episode, HeldPhone, Played, Session
+from envs.tasks.registry import TaskRegistry
+from envs.tools.registry import ToolRegistry
+from envs.types import ResetResult, SessionOptions, Split, ToolCall
+
+
+@dataclass(eq=False)
+class _Tenant:
+    """A session and the end of its lease."""
+
+    session: Session
+    lease_s: float
+    expires_at_s: float = 0.0
+    """By the event loop's clock."""
+    timer: asyncio.TimerHandle | None = None
+    reported_turn: int = 0
+    """Turns and failures are counted once, however often they are asked for."""
+    reported_void: bool = False
+
+
+class SessionHost:
+    """All sessions of a service. An async context manager that closes them at its end.
+
+    A tenant's lease is renewed by every call about it. When it runs out the session is closed, its phone recycled.
+    """
+
+    def __init__(
+        self,
+        *,
+        tasks: TaskRegistry,
+        tools: ToolRegistry,
+        pool: Pool | None,
+        limits: Limits,
+        rubric: Rubric | None = None,
+    ) -> None:
+        """`pool` is None for a service without phones, which refuses tasks that need one."""
+        self.tasks = tasks
+        self.pool = pool
+        self.limits = limits
+        self.counters: Counter[str] = Counter()
+        self.events = EventBus(max_watchers=limits.max_watchers, queue=limits.watch_queue)
+        self.draining = False
+        self._tools = tools
+        self._rubric = rubric or Rubric()
+        self._goldens = Goldens(capacity=limits.max_goldens)
+        self._tenants: dict[str, _Tenant] = {}
+        self._opening = 0
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.draining = True
+        await asyncio.gather(*(self.close(session_id, why="the service stops") for session_id in tuple(self._tenants)))
+        await asyncio.gather(*self._closing)
+        self.events.close()
+
+    @property
+    def sessions(self) -> int:
+        return len(self._tenants)
+
+    def phone_holders(self) -> dict[str, str]:
+        """Return the session that holds each leased phone, by serial."""
+        sessions = (tenant.session for tenant in self._tenants.values())
+        return {each.phone.device.info.serial: each.id for each in sessions if each.phone and each.void is None}
+
+    # --- opening -----------------------------------------------------------------------------------------------------
+
+    async def reset(self, task: str, *, seed: int, split: Split, options: SessionOptions) -> ResetResult:
+        """Begin an episode.
+
+        Raises:
+            UnknownName, TaskError: no such task or split, a bad option, or a task that needs a phone without phones.
+            LimitExceeded: `max_sessions`, or no phone became free.
+            InfrastructureError: no phone reached the golden state.
+            EnvironmentFault: the task's setup is broken.
+        """
+        episode = self._episode(task, seed, split, options)
+        with self._room_for(1):
+            session = await self._begin(episode)
+            self._admit(session)
+        self.counters["resets"] += 1
+        self.events.emit("reset", session.id, f"{task} seed {seed} {split} {options.group}".rstrip())
+        return self._introduce(session)
+
+    def _episode(self, task: str, seed: int, split: Split, options: SessionOptions) -> Episode:
+        drawn = self.tasks.draw(task, seed=seed, split=split)
+        if drawn.needs_device and self.pool is None:
+            raise TaskError(f"task {task!r} needs a phone, and this service has none")
+        return Episode(
+            key=EpisodeKey(task, seed, split),
+            task=drawn,
+            options=bounded(options, self.limits),
+            max_turns=min(drawn.max_turns, options.max_turns or drawn.max_turns, self.limits.max_turns),
+            limits=self.limits,
+            rubric=self._rubric,
+        )
+
+    async def _begin(self, episode: Episode) -> Session:
+        """Return a session in the golden state of its episode; a phone that does not get there is replaced."""
+        failure: DeviceError | None = None
+        for _ in range(self.limits.reset_attempts):
+            session = Session(_new_id(), episode, await self._hold_phone(episode))
+            problem = ""
+            try:
+                await session.begin(self._tools)
+                if self._goldens.agrees(episode.key, session.state_hash):
+                    return session
+                problem = "the state after setup is not the one that this episode began with before"
+                failure = DeviceError(problem)
+                self.counters["golden_mismatches"] += 1
+            except CommandFailed as error:
+                failure = error
+            except DeviceError as error:
+                failure, problem = error, str(error)
+            except BaseException:
+                await session.close()
+                raise
+            self.counters["reset_retries"] += 1
+            await session.close(problem=problem)
+        assert failure is not None
+        if isinstance(failure, CommandFailed):
+            raise EnvironmentFault(f"setup of {episode.key.task} on {self.limits.reset_attempts} phones: {failure}")
+        self.counters["infra_failures"] += 1
+        raise device_failure(failure, f"reset of {episode.key.task} on {self.limits.reset_attempts} phones")
+
+    async def _hold_phone(self, episode: Episode, *, host: str | None = None) -> HeldPhone | None:
+        """Raises: LimitExceeded: no phone became free in time. InfrastructureError: there is none that could."""
+        if not episode.task.needs_device:
+            return None
+        pool = self.pool
+        assert pool is not None
+        try:
+            lease = await pool.acquire(timeout_s=self.limits.phone_wait_s, host=host)
+        except PoolExhausted as error:
+            if any(phone.state is PhoneState.LEASED for phone in pool.status()):
+                raise LimitExceeded(str(error)) from None
+            raise device_failure(error, "waiting for a phone") from None
+
+        def give_back(problem: str) -> None:
+            if problem and not lease.released:
+                self.counters["quarantined"] += 1
+                self.events.emit("phone", "", f"{lease.device.info.serial} is replaced: {problem}")
+            pool.release(lease, problem=problem)
+
+        return HeldPhone(device=lease.device, host=lease.host, give_back=give_back)
+
+    # --- forking -----------------------------------------------------------------------------------------------------
+
+    async def fork(self, session_id: str, n: int) -> tuple[ResetResult, ...]:
+        """Make n sessions in the state of this one; all or none.
+
+        Raises:
+            SessionNotFound, EpisodeOver: there is nothing to fork.
+            LimitExceeded: `max_fork`, `max_sessions`, or too few phones became free.
+            InfrastructureError: a phone failed, or cannot be forked.
+        """
+        parent = self._find(session_id).session
+        if not 1 <= n <= self.limits.max_fork:
+            raise LimitExceeded(f"{n} forks asked for; from 1 to max_fork = {self.limits.max_fork} are made at once")
+        with self._room_for(n):
+            async with parent.lock:
+                parent.require_running()
+                children = await self._fork_locked(parent, n)
+            for child in children:
+                self._admit(child)
+        self._touch(session_id)
+        self.counters["forks"] += n
+        self.events.emit("fork", session_id, f"into {', '.join(child.id for child in children)}")
+        return tuple(self._introduce(child) for child in children)
+
+    async def _fork_locked(self, parent: Session, n: int) -> list[Session]:
+        if parent.phone is None:
+            return await _all_or_none([self._child(parent, None) for _ in range(n)])
+        timeout_s = self.limits.setup_timeout_s
+        device = parent.phone.device
+        try:
+            snapshot = await device.save_snapshot(timeout_s=timeout_s)
+        except DeviceError as error:
+            raise device_failure(error, "snapshot for a fork") from error
+        try:
+            return await _all_or_none([self._child(parent, snapshot) for _ in range(n)])
+        finally:
+            with contextlib.suppress(DeviceError):
+                await asyncio.shield(device.delete_snapshot(snapshot, timeout_s=timeout_s))
+
+    async def _child(self, parent: Session, snapshot: Snapshot | None) -> Session:
+        """Return one fork; a phone that does not reach the parent's state is replaced."""
+        failure: DeviceError | None = None
+        for _ in range(self.limits.reset_attempts):
+            phone = await self._hold_phone(parent.episode, host=parent.phone.host if parent.phone else None)
+            child = Session(_new_id(), parent.episode, phone, turns=parent.turns)
+            try:
+                if phone is not None and snapshot is not None:
+                    await phone.device.load_snapshot(snapshot, timeout_s=self.limits.setup_timeout_s)
+                await child.begin_as_fork(parent)
+            except DeviceError as error:
+                failure = error
+                await child.close(problem=str(error))
+            except BaseException:
+                await child.close()
+                raise
+            else:
+                return child
+        assert failure is not None
+        self.counters["infra_failures"] += 1
+        raise device_failure(failure, f"fork of session {parent.id}")
+
+    # --- playing and ending ------------------------------------------------------------------------------------------
+
+    async def step(self, session_id: str, seq: int, calls: Sequence[ToolCall]) -> tuple[Played, float]:
+        """Carry out one turn; see `Session.step`. Returns it with the new end of the lease (Unix time)."""
+        tenant = self._find(session_id)
+        session = tenant.session
+        turns, was_void = session.turns, session.void is not None
+        try:
+            played = await session.step(seq, calls)
+        finally:
+            expiry_s = self._touch(session_id)
+            if session.void is not None and not was_void and not tenant.reported_void:
+                tenant.reported_void = True
+                self.counters["void_episodes"] += 1
+                self.events.emit("failure", session_id, f"step {seq}: {session.void}")
+        if session.turns > turns and tenant.reported_turn < session.turns:
+            tenant.reported_turn = session.turns
+            self.counters["steps"] += 1
+            self.events.emit("step", session_id, f"step {seq}: {session.state}, reward {played.result.reward.total:g}")
+        return played, expiry_s
+
+    def renew(self, session_id: str) -> float:
+        """Renew the lease; return its end (Unix time). Raises: SessionNotFound."""
+        self._find(session_id)
+        return self._touch(session_id)
+
+    async def close(self, session_id: str, *, why: str = "closed by its client") -> None:
+        """End a session and give its phone back. Idempotent."""
+        tenant = self._tenants.pop(session_id, None)
+        if tenant is None:
+            return
+        if tenant.timer is not None:
+            tenant.timer.cancel()
+        self.counters["closes"] += 1
+        self.events.emit("close", session_id, why)
+        await asyncio.shield(self._keep(tenant.session.close()))
+
+    def _keep(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        """Run to its end, whatever becomes of the caller; the host waits for it when it stops."""
+        task = asyncio.create_task(work)
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+        return task
+
+    # --- leases and room ---------------------------------------------------------------------------------------------
+
+    def _find(self, session_id: str) -> _Tenant:
+        try:
+            return self._tenants[session_id]
+        except KeyError:
+            raise SessionNotFound(f"no session {session_id!r}: never begun, closed, or its lease ran out") from None
+
+    @contextmanager
+    def _room_for(self, n: int) -> Iterator[None]:
+        """Count n sessions as open while they are being made. Raises: LimitExceeded, InfrastructureError (draining)."""
+        if self.draining:
+            raise InfrastructureError("the service is stopping: no new sessions")
+        if len(self._tenants) + self._opening + n > self.limits.max_sessions:
+            raise LimitExceeded(f"{len(self._tenants)} sessions are open; max_sessions is {self.limits.max_sessions}")
+        self._opening += n
+        try:
+            yield
+        finally:
+            self._opening -= n
+
+    def _admit(self, session: Session) -> None:
+        self._tenants[session.id] = _Tenant(session=session, lease_s=session.episode.options.lease_s)
+        self._touch(session.id)
+
+    def _touch(self, session_id: str) -> float:
+        """Renew the lease, if the session still has one; return its end (Unix time)."""
+        tenant = self._tenants.get(session_id)
+        if tenant is None:
+            return time.time()
+        loop = asyncio.get_running_loop()
+        tenant.expires_at_s = loop.time() + tenant.lease_s
+        if tenant.timer is None:
+            tenant.timer = loop.call_at(tenant.expires_at_s, self._check_lease, session_id)
+        return time.time() + tenant.lease_s
+
+    def _check_lease(self, session_id: str) -> None:
+        """Close the session if its lease has run out, else look again when it would."""
+        tenant = self._tenants.get(session_id)
+        if tenant is None:
+            return
+        loop = asyncio.get_running_loop()
+        if tenant.session.busy:
+            tenant.expires_at_s = loop.time() + tenant.lease_s
+        if loop.time() < tenant.expires_at_s:
+            tenant.timer = loop.call_at(tenant.expires_at_s, self._check_lease, session_id)
+            return
+        self.counters["leases_expired"] += 1
+        self.events.emit("lease_expired", session_id, f"not renewed for {tenant.lease_s:g} s")
+        self._keep(self.close(session_id, why="its lease ran out"))
+
+    def _introduce(self, session: Session) -> ResetResult:
+        return ResetResult(
+            session=session.id,
+            goal=session.episode.task.goal,
+            tools=session.schemas,
+            observation=session.observation,
+            max_turns=session.episode.max_turns,
+            lease_expiry_s=self._touch(session.id),
+            state_hash=session.state_hash,
+        )
+
+
+def bounded(options: SessionOptions, limits: Limits) -> SessionOptions:
+    """Return the options within the service's limits. Raises: TaskError: a value that makes no sense."""
+    checks = (
+        ("image_quality", options.image_quality, 1 <= options.image_quality <= 100, "from 1 to 100"),
+        ("multiple_px", options.multiple_px, 1 <= options.multiple_px <= 256, "from 1 to 256"),
+        ("max_pixels", options.max_pixels, options.max_pixels is None or options.max_pixels > 0, "above 0"),
+        ("max_turns", options.max_turns, options.max_turns is None or options.max_turns > 0, "above 0"),
+        ("lease_s", options.lease_s, 0 < options.lease_s < math.inf, "above 0"),
+        ("step_timeout_s", options.step_timeout_s, 0 < options.step_timeout_s < math.inf, "above 0"),
+        ("group", f"of {len(options.group)} characters", len(options.group) <= 200, "at most 200 characters"),
+    )
+    for name, value, fine, rule in checks:
+        if not fine:
+            raise TaskError(f"option {name} is {value}; it must be {rule}")
+    return replace(
+        options,
+        lease_s=min(options.lease_s, limits.max_lease_s),
+        step_timeout_s=min(options.step_timeout_s, limits.max_step_timeout_s),
+    )
+
+
+async def _all_or_none(making: Sequence[Coroutine[None, None, Session]]) -> list[Session]:
+    """Make sessions side by side; if one fails, close the others and raise its error."""
+    made = await _settle([asyncio.create_task(each) for each in making])
+    failures = [each for each in made if isinstance(each, BaseException)]
+    if not failures:
+        return [each for each in made if isinstance(each, Session)]
+    await asyncio.gather(*(each.close() for each in made if isinstance(each, Session)))
+    raise failures[0]
+
+
+async def _settle(tasks: Sequence[asyncio.Task[Session]]) -> list[Session | BaseException]:
+    """Wait for all; when cancelled, cancel them, and wait until they have cleaned up."""
+    try:
+        return await asyncio.gather(*tasks, return_exceptions=True)
+    except asyncio.CancelledError:
+        for task in tasks:
+            task.cancel()
+        finished = await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*(each.close() for each in finished if isinstance(each, Session)))
+        raise
+
+
+def _new_id() -> str:
+    return secrets.token_hex(8)

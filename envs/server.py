@@ -1,0 +1,152 @@
+"""A running environment service: gRPC, health checking and reflection around a `SessionHost`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from emulators.pool import PhoneSource, Pool, PoolConfig
+from envs.host import SessionHost
+from envs.limits import Limits
+from envs.rewards.rubric import Rubric
+from envs.service import EnvService
+from envs.tasks.registry import TaskRegistry, default_registry
+from envs.tools.registry import ToolRegistry, default_tools
+from envs.v1 import env_pb2 as pb
+from envs.v1 import env_pb2_grpc as pb_grpc
+
+SERVICE_NAME: Final = pb.DESCRIPTOR.services_by_name["EnvService"].full_name
+
+
+class AddressInUse(Exception):
+    """The address cannot be listened on; the message names it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerConfig:
+    """Where and how a service listens."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    """0: a free one, chosen by the kernel."""
+    drain_s: float = 5.0
+    """How long calls under way may go on when the server stops."""
+    max_concurrent_calls: int = 4096
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port <= 65535:
+            raise ValueError(f"port must be from 0 to 65535, got {self.port}")
+        if self.drain_s < 0:
+            raise ValueError(f"drain_s must not be below 0, got {self.drain_s}")
+        if self.max_concurrent_calls < 1:
+            raise ValueError(f"max_concurrent_calls must be at least 1, got {self.max_concurrent_calls}")
+
+
+class EnvServer:
+    """A server that listens. Use `serving`."""
+
+    def __init__(self, host: SessionHost, config: ServerConfig) -> None:
+        self.host = host
+        self.config = config
+        self.address = ""
+        """host:port, once it listens."""
+        self._health = health.aio.HealthServicer()
+        self._server: grpc.aio.Server | None = None
+        self._draining = asyncio.Event()
+
+    async def start(self) -> None:
+        """Listen. Raises: AddressInUse."""
+        config = self.config
+        server = grpc.aio.server(
+            options=(
+                ("grpc.max_receive_message_length", config.limits.max_request_bytes),
+                ("grpc.max_send_message_length", -1),
+                ("grpc.so_reuseport", 0),
+            ),
+            maximum_concurrent_rpcs=config.max_concurrent_calls,
+        )
+        pb_grpc.add_EnvServiceServicer_to_server(EnvService(self.host), server)  # type: ignore[no-untyped-call]
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+        try:
+            port = server.add_insecure_port(f"{config.host}:{config.port}")
+        except RuntimeError:
+            port = 0
+        if not port:
+            await server.stop(None)
+            raise AddressInUse(f"cannot listen on {config.host}:{config.port}: is the port in use?")
+        await server.start()
+        self._server = server
+        self.address = f"{config.host}:{port}"
+        await self._set_health(health_pb2.HealthCheckResponse.SERVING)
+
+    def request_drain(self) -> None:
+        """Ask the server to stop; `wait_for_drain` returns. May be called from a signal handler of the loop."""
+        self._draining.set()
+
+    async def wait_for_drain(self) -> None:
+        """Return when somebody has asked the server to stop."""
+        await self._draining.wait()
+
+    async def stop(self) -> None:
+        """Refuse new sessions, let calls under way end within `drain_s`, then stop listening. Idempotent."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        self.host.draining = True
+        self.host.events.close()
+        await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        await server.stop(self.config.drain_s)
+
+    async def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
+        for name in ("", SERVICE_NAME):
+            await self._health.set(name, status)
+
+
+@asynccontextmanager
+async def serving(
+    config: ServerConfig,
+    *,
+    phones: PhoneSource | None = None,
+    pool: PoolConfig | None = None,
+    tasks: TaskRegistry | None = None,
+    tools: ToolRegistry | None = None,
+    rubric: Rubric | None = None,
+) -> AsyncIterator[EnvServer]:
+    """Run a service for the block: phones started, port listened on; afterwards all of it is gone.
+
+    Args:
+        phones: where phones come from; None for a service without phones.
+        pool: how many and how patiently; needed with `phones`.
+        tasks, tools, rubric: by default those that ship with RLFactory.
+
+    Raises:
+        AddressInUse: the port is taken.
+        DeviceError: not one phone could be started.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        held = None
+        if phones is not None:
+            held = await stack.enter_async_context(Pool(phones, pool or PoolConfig(phones=1)))
+        host = await stack.enter_async_context(
+            SessionHost(
+                tasks=tasks or default_registry(),
+                tools=tools or default_tools(),
+                pool=held,
+                limits=config.limits,
+                rubric=rubric,
+            )
+        )
+        server = EnvServer(host, config)
+        await server.start()
+        stack.push_async_callback(server.stop)
+        yield server

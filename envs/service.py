@@ -1,0 +1,155 @@
+"""The gRPC face of a `SessionHost`: converts, calls, and says errors as the protocol does."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import wraps
+from typing import Any, Final, NoReturn, TypeVar
+
+import grpc
+
+from emulators.errors import DeviceError
+from emulators.pool import PhoneState, PhoneStatus
+from envs import convert
+from envs.errors import InfrastructureError, RLFactoryError
+from envs.faults import device_failure, to_status
+from envs.host import SessionHost
+from envs.v1 import env_pb2 as pb
+from envs.v1 import env_pb2_grpc as pb_grpc
+
+log = logging.getLogger(__name__)
+
+Servicer = TypeVar("Servicer")
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+Method = Callable[[Servicer, Request, "grpc.aio.ServicerContext[Any, Any]"], Awaitable[Response]]
+
+STATE_NAMES: Final = {
+    PhoneState.STARTING: "starting",
+    PhoneState.FREE: "ready",
+    PhoneState.LEASED: "leased",
+    PhoneState.RESETTING: "resetting",
+    PhoneState.QUARANTINED: "quarantined",
+}
+
+
+def _answers(method: Method[Servicer, Request, Response]) -> Method[Servicer, Request, Response]:
+    """Turn what a method raises into a gRPC status with an ErrorInfo."""
+
+    @wraps(method)
+    async def answering(self: Servicer, request: Request, context: grpc.aio.ServicerContext[Any, Any]) -> Response:
+        try:
+            return await method(self, request, context)
+        except RLFactoryError as error:
+            await _abort(context, error)
+        except DeviceError as error:
+            await _abort(context, device_failure(error, method.__name__))
+        except Exception as error:
+            log.exception("%s failed", method.__name__)
+            failure = InfrastructureError(f"{method.__name__}: the service failed: {type(error).__name__}: {error}")
+            failure.retryable = False
+            await _abort(context, failure)
+
+    return answering
+
+
+async def _abort(context: grpc.aio.ServicerContext[Any, Any], error: RLFactoryError) -> NoReturn:
+    code, message, metadata = to_status(error)
+    await context.abort(code, message, metadata)
+    raise AssertionError("unreachable: abort raises")
+
+
+class EnvService(pb_grpc.EnvServiceServicer):
+    """Serves one host. Holds no state of its own."""
+
+    def __init__(self, host: SessionHost) -> None:
+        self._host = host
+        self._started_s = time.monotonic()
+
+    @_answers
+    async def ListTasks(self, request: pb.ListTasksRequest, context: object) -> pb.ListTasksResponse:  # noqa: N802
+        split = convert.split_from_pb(request.split) if request.split else ""
+        infos = self._host.tasks.infos(suite=request.suite, split=split)
+        return pb.ListTasksResponse(tasks=[convert.task_to_pb(info) for info in infos])
+
+    @_answers
+    async def Reset(self, request: pb.ResetRequest, context: object) -> pb.ResetResponse:  # noqa: N802
+        result = await self._host.reset(
+            request.task,
+            seed=request.seed,
+            split=convert.split_from_pb(request.split),
+            options=convert.options_from_pb(request.options),
+        )
+        return convert.reset_to_pb(result)
+
+    @_answers
+    async def Step(self, request: pb.StepRequest, context: object) -> pb.StepResponse:  # noqa: N802
+        calls = convert.calls_from_pb(request.calls)
+        played, lease_expiry_s = await self._host.step(request.session, request.seq, calls)
+        return convert.step_to_pb(played.result, lease_expiry_s=lease_expiry_s, with_bytes=played.with_bytes)
+
+    @_answers
+    async def Fork(self, request: pb.ForkRequest, context: object) -> pb.ForkResponse:  # noqa: N802
+        results = await self._host.fork(request.session, request.n)
+        return pb.ForkResponse(sessions=[convert.reset_to_pb(result) for result in results])
+
+    @_answers
+    async def Close(self, request: pb.CloseRequest, context: object) -> pb.CloseResponse:  # noqa: N802
+        await self._host.close(request.session)
+        return pb.CloseResponse()
+
+    @_answers
+    async def Renew(self, request: pb.RenewRequest, context: object) -> pb.RenewResponse:  # noqa: N802
+        return pb.RenewResponse(lease_expiry_s=self._host.renew(request.session))
+
+    @_answers
+    async def Status(self, request: pb.StatusRequest, context: object) -> pb.StatusResponse:  # noqa: N802
+        host = self._host
+        holders = host.phone_holders()
+        phones = host.pool.status() if host.pool is not None else ()
+        return pb.StatusResponse(
+            version=_version(),
+            uptime_s=time.monotonic() - self._started_s,
+            sessions=host.sessions,
+            max_sessions=host.limits.max_sessions,
+            phones=[_phone_to_pb(phone, holders.get(phone.serial, "")) for phone in phones],
+            counters=dict(host.counters),
+        )
+
+    async def Watch(  # noqa: N802
+        self, request: pb.WatchRequest, context: grpc.aio.ServicerContext[Any, Any]
+    ) -> AsyncIterator[pb.Event]:
+        try:
+            events = self._host.events.watch(request.session)
+        except RLFactoryError as error:
+            await _abort(context, error)
+        await context.send_initial_metadata(())  # tells the client that it misses nothing from here on
+        async for event in events:
+            yield pb.Event(
+                time_s=event.time_s,
+                session=event.session,
+                kind=event.kind,
+                message=event.message,
+                dropped=event.dropped,
+            )
+
+
+def _phone_to_pb(phone: PhoneStatus, session: str) -> pb.Phone:
+    return pb.Phone(
+        serial=phone.serial,
+        state=STATE_NAMES[phone.state],
+        session=session,
+        age_s=phone.age_s,
+        resets=phone.resets,
+        failures=phone.failures,
+    )
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("rlfactory")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,301 @@
+"""One episode: a task on a phone, played by tool calls.
+
+A session runs until it is finished or truncated; or it becomes void when its phone or its task fails, and then every
+further step raises that failure: a void episode has no reward.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from emulators.device import Device
+from emulators.errors import DeviceError
+from emulators.state import DeviceState, digest
+from envs.coordinates import ScreenSize
+from envs.errors import EnvironmentFault, EpisodeOver, InfrastructureError, LimitExceeded, RLFactoryError
+from envs.faults import device_failure
+from envs.goldens import EpisodeKey
+from envs.limits import Limits
+from envs.observer import PhoneObserver, SentImages
+from envs.once import AtMostOnce
+from envs.rewards.rubric import Rubric
+from envs.rewards.verdict import Judge
+from envs.tasks.task import Outcome, Task
+from envs.tools.executor import Executor
+from envs.tools.finish import Ending, FinishTool
+from envs.tools.phone import PhoneClock, PhoneTool
+from envs.tools.registry import ToolRegistry
+from envs.tools.tool import Tool, ToolContext
+from envs.types import (
+    EpisodeState,
+    Observation,
+    Reward,
+    SessionOptions,
+    StepResult,
+    StepTiming,
+    ToolCall,
+    ToolResult,
+    ToolSchema,
+)
+
+OBSERVE_SHARE: Final = 0.25
+"""Of a step's time, kept for observing and judging."""
+LEAST_TIMEOUT_S: Final = 0.001
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Played:
+    """One step as it is stored for callers that ask again."""
+
+    result: StepResult
+    with_bytes: bool
+    """The client has not had this image before."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Episode:
+    """What a session and its forks have in common."""
+
+    key: EpisodeKey
+    task: Task
+    options: SessionOptions
+    max_turns: int
+    limits: Limits
+    rubric: Rubric
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HeldPhone:
+    """The phone of a session, until it is given back."""
+
+    device: Device
+    host: str
+    """Phones of one host can load each other's snapshots."""
+    give_back: Callable[[str], None]
+    """Takes what is wrong with the phone, "" for nothing. Giving back twice is harmless."""
+
+
+class Session:
+    """One episode. Make it, then `begin` or `begin_as_fork`; its owner ends it by `close`."""
+
+    def __init__(self, session_id: str, episode: Episode, phone: HeldPhone | None, *, turns: int = 0) -> None:
+        """`phone` is None in text-only tasks; `turns` were played before a fork."""
+        self.id = session_id
+        self.episode = episode
+        self.phone = phone
+        self.state = EpisodeState.RUNNING
+        self.turns = turns
+        self.void: RLFactoryError | None = None
+        """Why the episode counts for nothing, if it does."""
+        self._observer = PhoneObserver(phone.device, episode.options, episode.limits) if phone else None
+        self._reward = Reward()
+        self._initial: DeviceState = {}
+        self._now: DeviceState = {}
+        self._judge = Judge(episode.task)
+        self._tools: dict[str, Tool] = {}
+        self._executor = Executor(self._tools, max_output_chars=episode.limits.max_output_chars)
+        self._once: AtMostOnce[Played] = AtMostOnce(done=turns, grace_s=episode.limits.orphan_grace_s)
+        self._sent = SentImages()
+        self.lock = asyncio.Lock()
+        """Held while the phone is used: by a step, by a fork."""
+
+    # --- beginning ---------------------------------------------------------------------------------------------------
+
+    async def begin(self, tools: ToolRegistry) -> None:
+        """Bring the phone to the task's first state and observe it.
+
+        Raises:
+            DeviceError: the phone failed, or a setup command did.
+            EnvironmentFault: the task's setup or verdict is broken.
+        """
+        timeout_s = self.episode.limits.setup_timeout_s
+        if self.phone is not None:
+            device = self.phone.device
+            with _blaming_task(self.episode, "setup"):
+                await self.episode.task.setup(device, timeout_s=timeout_s)
+            await device.settle(timeout_s=timeout_s)
+            self._initial = self._now = await device.state(timeout_s=timeout_s)
+        await self._look(timeout_s)
+        self._judge_now()
+        self._sent.is_new(self.observation)
+        context = self._tool_context()
+        self._tools.update({name: tools.get(name)(context) for name in self.episode.task.tools})
+
+    async def begin_as_fork(self, parent: Session) -> None:
+        """Take over the parent's state, which this session's phone has loaded.
+
+        Raises: DeviceError: the phone failed, or it is not in the parent's state.
+        """
+        self._initial, self._now, self._reward = parent._initial, parent._now, parent._reward
+        if self.phone is not None and self._observer is not None and parent._observer is not None:
+            self._now = await self.phone.device.state(timeout_s=self.episode.limits.setup_timeout_s)
+            if self.state_hash != parent.state_hash:
+                raise DeviceError(f"{self.phone.device.info.serial} is not in the state of the phone it forks")
+            self._observer.continue_from(parent._observer)
+        self._sent.is_new(self.observation)
+        context = self._tool_context()
+        self._tools.update({name: tool.fork(context) for name, tool in parent._tools.items()})
+
+    def _tool_context(self) -> ToolContext:
+        nothing = ScreenSize(width_px=1, height_px=1, image_width_px=1, image_height_px=1)
+        return ToolContext(
+            session=self.id,
+            device=self.phone.device if self.phone else None,
+            coordinates=self.episode.options.coordinates,
+            screen=self._observer.screen_size if self._observer else lambda: nothing,
+        )
+
+    # --- being looked at ---------------------------------------------------------------------------------------------
+
+    @property
+    def observation(self) -> Observation:
+        """The latest."""
+        return self._observer.latest if self._observer else Observation(sequence=self.turns + 1)
+
+    @property
+    def schemas(self) -> tuple[ToolSchema, ...]:
+        return tuple(tool.schema for tool in self._tools.values())
+
+    @property
+    def state_hash(self) -> str:
+        """Of the phone's state when it was last read; "" in text-only tasks."""
+        return digest(self._now) if self.phone is not None else ""
+
+    @property
+    def busy(self) -> bool:
+        """A step or a fork is under way."""
+        return self._once.running or self.lock.locked()
+
+    # --- playing -----------------------------------------------------------------------------------------------------
+
+    async def step(self, seq: int, calls: Sequence[ToolCall]) -> Played:
+        """Carry out one turn, at most once for each seq.
+
+        Raises:
+            OutOfOrder: seq is neither the last nor the next one.
+            EpisodeOver, LimitExceeded: nothing was done, and seq is not used up.
+            InfrastructureError, EnvironmentFault, JudgeError: the episode is void.
+        """
+        if self._once.is_new(seq):
+            self.require_running()
+            limit = self.episode.limits.max_calls_per_step
+            if len(calls) > limit:
+                raise LimitExceeded(f"{len(calls)} calls in one step; max_calls_per_step is {limit}")
+        fingerprint = [(call.id, call.name, dict(call.arguments)) for call in calls]
+        return await self._once.run(seq, fingerprint, lambda: self._play_or_void(seq, calls))
+
+    def require_running(self) -> None:
+        """Raises: EpisodeOver: the episode has ended. RLFactoryError: it is void, for this reason."""
+        if self.void is not None:
+            raise self.void
+        if self.state is not EpisodeState.RUNNING:
+            raise EpisodeOver(f"session {self.id}: the episode was {self.state} after {self.turns} turns")
+
+    async def _play_or_void(self, seq: int, calls: Sequence[ToolCall]) -> Played:
+        try:
+            async with self.lock:
+                return await self._play(calls)
+        except DeviceError as error:
+            raise self._end_as_void(device_failure(error, f"step {seq}"), problem=str(error)) from error
+        except asyncio.CancelledError:
+            reason = InfrastructureError(f"step {seq} was cancelled; what it did is unknown")
+            raise self._end_as_void(reason) from None
+        except RLFactoryError as error:
+            raise self._end_as_void(error) from None
+
+    async def _play(self, calls: Sequence[ToolCall]) -> Played:
+        started = time.perf_counter()
+        timeout_s = self.episode.options.step_timeout_s
+        clock = self._fresh_clock()
+        results = await self._executor.run(calls, timeout_s=timeout_s * (1 - OBSERVE_SHARE))
+        ran = time.perf_counter()
+        self.turns += 1
+        if self._ending() is not None:
+            self.state = EpisodeState.FINISHED
+        elif self.turns >= self.episode.max_turns:
+            self.state = EpisodeState.TRUNCATED
+        await self._look(max(LEAST_TIMEOUT_S, started + timeout_s - ran))
+        observed = time.perf_counter()
+        if self.phone is not None and (clock.actions or self.state is not EpisodeState.RUNNING):
+            self._now = await self.phone.device.state(timeout_s=max(LEAST_TIMEOUT_S, started + timeout_s - observed))
+        self._judge_now()
+        judged = time.perf_counter()
+        timing = StepTiming(
+            act_s=ran - started - clock.settle_s,
+            settle_s=clock.settle_s,
+            observe_s=observed - ran,
+            judge_s=judged - observed,
+            total_s=judged - started,
+        )
+        return self._played(results, timing)
+
+    def _played(self, results: tuple[ToolResult, ...], timing: StepTiming) -> Played:
+        result = StepResult(
+            results=results, observation=self.observation, reward=self._reward, state=self.state, timing=timing
+        )
+        return Played(result=result, with_bytes=self._sent.is_new(self.observation))
+
+    async def _look(self, timeout_s: float) -> None:
+        if self._observer is not None:
+            await self._observer.look(timeout_s=timeout_s)
+
+    def _judge_now(self) -> None:
+        """Raises: EnvironmentFault: the task's checks are broken."""
+        ending = self._ending()
+        outcome = Outcome(
+            state=self._now,
+            initial=self._initial,
+            finished=ending is not None,
+            claimed_success=ending is not None and ending.claimed_success,
+            answer=ending.answer if ending else "",
+        )
+        with _blaming_task(self.episode, "verdict"):
+            self._reward = self.episode.rubric.reward(self._judge.verdict(outcome))
+
+    def _ending(self) -> Ending | None:
+        tool = self._tools.get("finish")
+        return tool.ending if isinstance(tool, FinishTool) else None
+
+    def _fresh_clock(self) -> PhoneClock:
+        tool = self._tools.get("phone")
+        clock = PhoneClock()
+        if isinstance(tool, PhoneTool):
+            tool.clock = clock
+        return clock
+
+    # --- ending ------------------------------------------------------------------------------------------------------
+
+    def _end_as_void(self, error: RLFactoryError, *, problem: str = "") -> RLFactoryError:
+        self.void = error
+        self._return_phone(problem)
+        return error
+
+    def _return_phone(self, problem: str) -> None:
+        if self.phone is not None:
+            self.phone.give_back(problem)
+
+    async def close(self, *, problem: str = "") -> None:
+        """Cancel what runs and give the phone back. Idempotent, never raises."""
+        await self._once.cancel()
+        async with self.lock:
+            for tool in self._tools.values():
+                await tool.close()
+            self._return_phone(problem)
+
+
+@contextmanager
+def _blaming_task(episode: Episode, what: str) -> Iterator[None]:
+    """Turn what a task's own code raises into `EnvironmentFault`; failures of phones and services pass."""
+    try:
+        yield
+    except (DeviceError, RLFactoryError):
+        raise
+    except Exception as error:
+        key = episode.key
+        reason = f"{what} of {key.task} (seed {key.seed}, {key.split}): {type(error).__name__}: {error}"
+        raise EnvironmentFault(reason) from error
