@@ -13,16 +13,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from envs.client import EnvClient
-from envs.errors import EnvironmentFault, InfrastructureError, LimitExceeded, SessionNotFound, TaskError, UnknownName
+from envs.errors import InfrastructureError, TaskError, UnknownName
 from envs.oracle import OracleStuck
-from envs.types import Split, TaskInfo
-from trainer.policies import GenerationError, Policy
+from envs.types import EpisodeState, Split, TaskInfo
+from trainer.policies import Policy
+from trainer.rollout import VOID
 from trainer.runlog import EpisodeRecord, RunLog
 from trainer.stage import STEP_PARTS, Ablation, Stage, StageTimes
 from trainer.statistics import pass_at_k, wilson_interval
-
-VOID = (InfrastructureError, SessionNotFound, LimitExceeded, EnvironmentFault, GenerationError)
-"""What makes an episode void instead of failed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -224,7 +222,7 @@ async def play_once(client: EnvClient, policy: Policy, config: EvalConfig, job: 
             group=options.group,
             goal=session.goal,
             turns=tuple(stage.turns),
-            state=session.state,
+            state=session.state if session.over else EpisodeState.TRUNCATED,  # the policy gave up
             reward_total=reward.total,
             reward_parts=reward.parts,
             success=reward.success,

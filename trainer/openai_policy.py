@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Self
 
 import httpx
 
 from envs.errors import TaskError
-from envs.types import ImageRef, Observation, SessionOptions
-from trainer.dialects import Dialect, ParseError, get_dialect
-from trainer.policies import GenerationError, PolicyConfig
-from trainer.stage import Stage, Written
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from envs.types import ImageRef
+from trainer.context import Message, keep_last_images
+from trainer.conversation import Reply
+from trainer.dialects import get_dialect
+from trainer.policies import ModelPolicy, PolicyConfig
+from trainer.rollout import EngineFailed
 
 MAX_REPLY_BYTES: Final = 1 << 20
+PASSING: Final = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
+"""Worth another attempt, as every 5xx is."""
 DEFAULT_PATCHES: Final = 640
 """Of a screenshot where no pixel budget is given: 592 tokens for a tall phone."""
 
@@ -36,70 +36,37 @@ class RetryRule:
     """Longest obeyed Retry-After."""
 
 
-class OpenAIPolicy:
-    """Asks an endpoint for each turn, keeping the last images in the conversation."""
+class Refused(TaskError):
+    """The endpoint refuses for good: an unknown model, a bad key."""
 
-    def __init__(
-        self, *, url: str, model: str, config: PolicyConfig, rule: RetryRule | None = None, keep_images: int = 3
-    ) -> None:
-        """Raises: UnknownName: no such dialect."""
-        self.name = f"openai:{model}"
-        self._dialect: Dialect = get_dialect(config.dialect)
-        self._url = f"{url.rstrip('/')}/chat/completions"
+
+class Endpoint:
+    """One `chat/completions` address with its retries and deadlines. Use `async with`."""
+
+    def __init__(self, *, url: str, model: str, config: PolicyConfig, rule: RetryRule | None = None) -> None:
+        self.url = f"{url.rstrip('/')}/chat/completions"
         self._model = model
         self._config = config
         self._rule = rule or RetryRule()
-        self._keep_images = keep_images
         self._http: httpx.AsyncClient | None = None
 
-    @property
-    def options(self) -> SessionOptions:
-        multiple_px = self._dialect.multiple_px
-        return SessionOptions(
-            coordinates=self._dialect.frame,
-            multiple_px=multiple_px,
-            max_pixels=self._config.max_pixels or DEFAULT_PATCHES * multiple_px**2,
-        )
-
-    async def open(self) -> None:
+    async def __aenter__(self) -> Self:
         headers = {"Authorization": f"Bearer {self._config.api_key}"} if self._config.api_key else {}
         timeout = httpx.Timeout(self._config.request_timeout_s, connect=10.0)
         self._http = httpx.AsyncClient(timeout=timeout, headers=headers, trust_env=False)
+        return self
 
-    async def close(self) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         if self._http is not None:
             await self._http.aclose()
             self._http = None
 
-    async def play(self, stage: Stage, *, episode: str) -> None:
-        session, dialect = stage.session, self._dialect
-        seen = stage.observation
-        image_px = (seen.image.width_px, seen.image.height_px) if seen.image else (0, 0)
-        system = dialect.system_prompt(session.tools, image_px=image_px)
-        messages = [{"role": "system", "content": system}, user_message(seen, dialect.first_message(session.goal))]
-        shown = f"{system}\n{dialect.first_message(session.goal)}"
-        while not stage.over:
-            started_s = time.monotonic()
-            text = await self.complete(with_last_images(messages, self._keep_images))
-            generate_s = time.monotonic() - started_s
-            try:
-                parsed = dialect.parse(text)
-            except ParseError as error:
-                stage.wrote(Written(context_text=shown, model_text=text, parse_error=str(error), generate_s=generate_s))
-                await stage.step([])
-                answer = dialect.error_message(error)
-            else:
-                stage.wrote(Written(context_text=shown, model_text=text, thought=parsed.thought, generate_s=generate_s))
-                answer = dialect.next_message((await stage.step(parsed.calls)).results)
-            messages += [{"role": "assistant", "content": text}, user_message(stage.observation, answer)]
-            shown = answer
-
     async def complete(self, messages: Sequence[Mapping[str, Any]]) -> str:
-        """Return the model's next message.
+        """Return the model's next message; "" when it said nothing.
 
         Raises:
-            TaskError: the endpoint refuses the request for good (unknown model, bad key).
-            GenerationError: no usable answer after every attempt.
+            Refused: the endpoint refuses the request for good.
+            EngineFailed: no usable answer after every attempt.
         """
         body = {
             "model": self._model,
@@ -124,56 +91,83 @@ class OpenAIPolicy:
                 problem = f"an answer without choices[0].message.content: {response.text[:120]!r}"
                 continue
             problem = f"HTTP {response.status_code}: {response.text[:200]}"
-            if response.status_code not in (408, 409, 425, 429) and response.status_code < 500:
-                raise TaskError(f"the endpoint {self._url} refuses: {problem}")
+            if response.status_code not in PASSING and response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise Refused(f"the endpoint {self.url} refuses: {problem}")
             wait_s = retry_after_s(response, default=wait_s)
-        raise GenerationError(f"no answer from {self._url} in {self._rule.attempts} attempts; last: {problem}")
+        raise EngineFailed(f"no answer from {self.url} in {self._rule.attempts} attempts; last: {problem}")
 
     async def _post(self, body: Mapping[str, Any]) -> httpx.Response:
         """Send a request; the whole exchange, and not only each read, is under the deadline."""
-        assert self._http is not None, "open() comes first"
-        async with asyncio.timeout(self._config.request_timeout_s):
-            async with self._http.stream("POST", self._url, json=body) as response:
-                received = bytearray()
-                async for piece in response.aiter_bytes():
-                    received += piece
-                    if len(received) > MAX_REPLY_BYTES:
-                        raise httpx.ReadError(f"an answer of more than {MAX_REPLY_BYTES} bytes")
+        assert self._http is not None, "use `async with`"
+        async with (
+            asyncio.timeout(self._config.request_timeout_s),
+            self._http.stream("POST", self.url, json=body) as response,
+        ):
+            received = bytearray()
+            async for piece in response.aiter_bytes():
+                received += piece
+                if len(received) > MAX_REPLY_BYTES:
+                    raise httpx.ReadError(f"an answer of more than {MAX_REPLY_BYTES} bytes")
         return httpx.Response(response.status_code, headers=response.headers, content=bytes(received))
 
 
-def user_message(seen: Observation, text: str) -> dict[str, Any]:
-    """Return a user message: the screenshot if there is one, then the text."""
-    content: list[dict[str, Any]] = []
-    if seen.image is not None:
-        content.append({"type": "image_url", "image_url": {"url": data_uri(seen.image)}})
-    spoken = "\n".join(part for part in (text, seen.text) if part)
-    if spoken or not content:
-        content.append({"type": "text", "text": spoken})
-    return {"role": "user", "content": content}
+class EndpointConversation:
+    """One episode's side of the model: text, no tokens."""
+
+    def __init__(self, endpoint: Endpoint, *, keep_images: int) -> None:
+        self.refusal: Refused | None = None
+        self._endpoint = endpoint
+        self._keep_images = keep_images
+        self._history: list[Message] = []
+
+    async def reply(self, messages: Sequence[Message]) -> Reply:
+        """Tell the model these messages and return its next turn. Raises: Refused, EngineFailed."""
+        self._history += messages
+        shown = [chat_message(message) for message in keep_last_images(self._history, self._keep_images)]
+        try:
+            text = await self._endpoint.complete(shown)
+        except Refused as error:
+            self.refusal = error
+            raise
+        self._history.append(Message(role="assistant", text=text))
+        context = "\n".join(message.text for message in messages)
+        return Reply(text=text, complete=True, model_text=text, context_text=context)
+
+
+class OpenAIPolicy(ModelPolicy):
+    """Asks an endpoint for each turn, with the last images of the conversation."""
+
+    def __init__(
+        self, *, url: str, model: str, config: PolicyConfig, rule: RetryRule | None = None, keep_images: int = 3
+    ) -> None:
+        """Raises: UnknownName: no such dialect."""
+        dialect = get_dialect(config.dialect)
+        pixels = config.max_pixels or DEFAULT_PATCHES * dialect.multiple_px**2
+        super().__init__(name=f"openai:{model}", dialect=dialect, max_pixels=pixels)
+        self._endpoint = Endpoint(url=url, model=model, config=config, rule=rule)
+        self._keep_images = keep_images
+
+    async def open(self) -> None:
+        await self._endpoint.__aenter__()
+
+    async def close(self) -> None:
+        await self._endpoint.__aexit__()
+
+    def converse(self, episode: str) -> EndpointConversation:
+        return EndpointConversation(self._endpoint, keep_images=self._keep_images)
+
+
+def chat_message(message: Message) -> dict[str, Any]:
+    """Return a message as the endpoint wants it; a screenshot stands before the text."""
+    if message.image is None:
+        return {"role": message.role, "content": message.text}
+    image = {"type": "image_url", "image_url": {"url": data_uri(message.image)}}
+    text = [{"type": "text", "text": message.text}] if message.text else []
+    return {"role": message.role, "content": [image, *text]}
 
 
 def data_uri(image: ImageRef) -> str:
     return f"data:image/{image.format.value};base64,{base64.b64encode(image.data).decode()}"
-
-
-def with_last_images(messages: Sequence[dict[str, Any]], keep: int) -> list[dict[str, Any]]:
-    """Return the conversation with only its last `keep` images; the others become a word."""
-    kept: list[dict[str, Any]] = []
-    left = keep
-    for message in reversed(messages):
-        content = message["content"]
-        if isinstance(content, list):
-            pieces = []
-            for piece in reversed(content):
-                if piece["type"] == "image_url":
-                    left -= 1
-                pieces.append(
-                    piece if piece["type"] == "text" or left >= 0 else {"type": "text", "text": "[screenshot]"}
-                )
-            content = pieces[::-1]
-        kept.append({**message, "content": content})
-    return kept[::-1]
 
 
 def message_text(response: httpx.Response) -> str | None:

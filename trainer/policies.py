@@ -9,25 +9,23 @@ openai:URL,MODEL      POST URL/chat/completions with screenshots as data URIs
 from __future__ import annotations
 
 import random
-import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
 from envs.coordinates import frame_sides
-from envs.errors import RLFactoryError, TaskError, UnknownName
+from envs.errors import InfrastructureError, TaskError, UnknownName
 from envs.types import JSON, SessionOptions, ToolCall
-from trainer.stage import Stage, Written, screen_size
+from trainer import rollout
+from trainer.dialects import Dialect
+from trainer.stage import Stage, screen_size
 
+GENERATE_TIMEOUT_S: Final = 600.0
+"""Of one turn, an endpoint's retries included."""
 KINDS: Final = ("oracle", "random", "checkpoint", "openai")
-
-
-class GenerationError(RLFactoryError):
-    """The engine behind a policy gave no answer: infrastructure, never the policy's mistake."""
-
-    reason = "GENERATION"
-    retryable = True
 
 
 class Policy(Protocol):
@@ -49,8 +47,8 @@ class Policy(Protocol):
         """Play until `stage.over`, or give up by returning.
 
         Raises:
-            GenerationError: the engine failed; the episode is void.
-            InfrastructureError: phone or service failed; the episode is void.
+            InfrastructureError: phone, service or engine failed; the episode is void.
+            TaskError: the policy cannot play at all.
         """
         ...
 
@@ -149,10 +147,7 @@ class RandomPolicy:
     async def play(self, stage: Stage, *, episode: str) -> None:
         rng = random.Random(episode)
         while not stage.over:
-            started_s = time.monotonic()
-            call = self.draw(rng, stage)
-            stage.wrote(Written(generate_s=time.monotonic() - started_s))
-            await stage.step([call])
+            await stage.step([self.draw(rng, stage)])
 
     def draw(self, rng: random.Random, stage: Stage) -> ToolCall:
         """Return a call drawn uniformly."""
@@ -179,3 +174,47 @@ class RandomPolicy:
 
     async def close(self) -> None:
         """Nothing to let go of."""
+
+
+class ModelPolicy(ABC):
+    """A model that writes text in a dialect; the episode loop is the one that training uses."""
+
+    def __init__(self, *, name: str, dialect: Dialect, max_pixels: int | None) -> None:
+        self.name = name
+        self._dialect = dialect
+        self.options = rollout.session_options(dialect, SessionOptions(max_pixels=max_pixels))
+
+    @abstractmethod
+    async def open(self) -> None: ...
+
+    @abstractmethod
+    async def close(self) -> None: ...
+
+    @abstractmethod
+    def converse(self, episode: str) -> ModelConversation:
+        """Return the model's side of an episode that begins."""
+
+    async def play(self, stage: Stage, *, episode: str) -> None:
+        session = stage.session
+        conversation = self.converse(episode)
+        outcome = await rollout.play(
+            rollout.EpisodeSpec(id=episode, task=session.task, seed=session.seed, split=session.split),
+            open_session=lambda _spec: nullcontext(stage),
+            start_conversation=lambda: conversation,
+            dialect=self._dialect,
+            config=rollout.RolloutConfig(infra_retries=0, generate_timeout_s=GENERATE_TIMEOUT_S),
+        )
+        if conversation.refusal is not None:
+            raise conversation.refusal
+        if isinstance(outcome, rollout.Dropped):
+            raise InfrastructureError(outcome.failure)
+        stage.spoken(outcome[0].turns)
+
+
+class ModelConversation(rollout.Conversation, Protocol):
+    """The model's side of one episode."""
+
+    @property
+    def refusal(self) -> TaskError | None:
+        """Why this model will never answer; None while it may."""
+        ...

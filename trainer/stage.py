@@ -1,6 +1,6 @@
 """The stage of an evaluated episode: between a policy and its session, where turns are recorded and sight is ablated.
 
-A policy says what it wrote (`Stage.wrote`) and steps; it never learns whether the screenshots it gets are blanked.
+A policy steps it as it would a session, and never learns whether the screenshots it gets are blanked.
 """
 
 from __future__ import annotations
@@ -14,11 +14,22 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from envs.coordinates import ScreenSize, to_device
-from envs.types import JSON, CoordinateFrame, ImageRef, Observation, Reward, SessionOptions, StepResult, ToolCall
+from envs.types import (
+    JSON,
+    CoordinateFrame,
+    ImageRef,
+    Observation,
+    Reward,
+    SessionOptions,
+    StepResult,
+    ToolCall,
+    ToolSchema,
+)
 from trainer.runlog import CallRecord, ImageLink, Point, RunLog, TurnRecord
 
 if TYPE_CHECKING:
     from envs.client import Session
+    from trainer.rollout import Turn
 
 BLANK_GREY = 128
 
@@ -31,20 +42,6 @@ class Ablation(StrEnum):
 
     IMAGE = "image"
     """Screenshots become plain grey pictures of the same size."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Written:
-    """What a policy produced before a step."""
-
-    context_text: str = ""
-    model_text: str = ""
-    thought: str = ""
-    parse_error: str = ""
-    generate_s: float = 0.0
-    token_ids: tuple[int, ...] = ()
-    log_probs: tuple[float, ...] = ()
-    loss_span: tuple[int, int] = (0, 0)
 
 
 @dataclass(slots=True)
@@ -69,7 +66,6 @@ class Stage:
         self.times = StageTimes()
         self._ablation = ablation
         self._log = log
-        self._written = Written()
 
     @property
     def observation(self) -> Observation:
@@ -88,31 +84,51 @@ class Stage:
         return self.session.options
 
     @property
+    def goal(self) -> str:
+        return self.session.goal
+
+    @property
+    def tools(self) -> tuple[ToolSchema, ...]:
+        return self.session.tools
+
+    @property
     def over(self) -> bool:
         return self.session.over
 
-    def wrote(self, written: Written) -> None:
-        """Say what the policy produced for the step that follows."""
-        self._written = written
-
     async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult:
         """Step the session and record the turn; see `envs.client.Session.step`."""
-        before, written = self.observation, self._written
-        self._written = Written()
+        before = self.observation
         started_s = time.monotonic()
         result = await self.session.step(calls, timeout_s=timeout_s)
         env_s = time.monotonic() - started_s
         timing = result.timing
         self.times.add(
-            generate=written.generate_s,
             act=timing.act_s,
             settle=timing.settle_s,
             observe=timing.observe_s,
             judge=timing.judge_s,
             wire=max(0.0, env_s - timing.total_s),
         )
-        self.turns.append(self._turn(before, written, calls, result, env_s))
+        self.turns.append(self._turn(before, calls, result, env_s))
         return result
+
+    def spoken(self, turns: Sequence[Turn]) -> None:
+        """Add what a model wrote to the turns that were recorded."""
+        self.turns = [
+            replace(
+                record,
+                context_text=turn.reply.context_text,
+                model_text=turn.reply.model_text,
+                token_ids=turn.reply.token_ids,
+                log_probs=turn.reply.log_probs,
+                loss_span=turn.reply.loss_span,
+                thought=turn.parsed.thought if turn.parsed else "",
+                parse_error=turn.parse_error,
+                generate_s=turn.generate_s,
+            )
+            for record, turn in zip(self.turns, turns, strict=True)
+        ]
+        self.times.parts_s["generate"] += sum(turn.generate_s for turn in turns)
 
     def link(self, observation: Observation) -> ImageLink | None:
         """Store a screenshot in the run's folder; None without a folder or a picture."""
@@ -120,19 +136,15 @@ class Stage:
             return None
         return self._log.add_image(observation.image)
 
-    def _turn(
-        self, before: Observation, written: Written, calls: Sequence[ToolCall], result: StepResult, env_s: float
-    ) -> TurnRecord:
+    def _turn(self, before: Observation, calls: Sequence[ToolCall], result: StepResult, env_s: float) -> TurnRecord:
         frame = self.options.coordinates
         return TurnRecord(
             image=self.link(before),
-            context_text=written.context_text,
-            model_text=written.model_text,
-            token_ids=written.token_ids,
-            log_probs=written.log_probs,
-            loss_span=written.loss_span,
-            thought=written.thought,
-            parse_error=written.parse_error,
+            context_text="",
+            model_text="",
+            token_ids=(),
+            log_probs=(),
+            loss_span=(0, 0),
             calls=tuple(
                 CallRecord(
                     name=call.name,
@@ -145,7 +157,6 @@ class Stage:
             ),
             reward_total=result.reward.total,
             progress=result.reward.progress,
-            generate_s=written.generate_s,
             env_s=env_s,
             act_s=result.timing.act_s,
             settle_s=result.timing.settle_s,

@@ -1,0 +1,99 @@
+"""A chat endpoint that behaves, or misbehaves, as its model's name says. Run as a process; prints its port.
+
+good          presses Home, then finishes        text-parts    the same, content as a list of parts
+malformed     prose without a call               silent        an assistant message without content
+flaky         500 twice, then good               limited       429 with Retry-After, then good
+not-json      200 with HTML                      no-choices    200 with an empty list
+huge          an endless body                    stall         headers, then nothing
+hang-up       closes the connection              refuse        401
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+CALLS = (
+    '<tool_call>\n{"name": "mobile_use", "arguments": {"action": "system_button", "button": "Home"}}\n</tool_call>',
+    '<tool_call>\n{"name": "mobile_use", "arguments": {"action": "terminate", "status": "success"}}\n</tool_call>',
+)
+SEEN: Counter[str] = Counter()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        model = body["model"]
+        SEEN[model] += 1
+        match model:
+            case "flaky" if SEEN[model] <= 2:
+                self.answer(500, b"down for a moment")
+            case "limited" if SEEN[model] == 1:
+                self.answer(429, b"slow down", {"Retry-After": "0.05"})
+            case "refuse":
+                self.answer(401, b"no such key")
+            case "not-json":
+                self.answer(200, b"<html>a proxy's page</html>")
+            case "no-choices":
+                self.answer(200, b'{"choices": []}')
+            case "hang-up":
+                self.close_connection = True
+            case "huge":
+                self.endless()
+            case "stall":
+                self.stall()
+            case _:
+                self.answer(200, json.dumps(completion(model, body["messages"])).encode())
+
+    def answer(self, status: int, data: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {**(headers or {}), "Content-Length": str(len(data))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def endless(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.close_connection = True
+        try:
+            while True:
+                self.wfile.write(b" " * 65536)
+        except OSError:
+            return
+
+    def stall(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "100")
+        self.end_headers()
+        time.sleep(30)  # longer than any deadline of the tests: this is the fault itself
+
+    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
+        """Say nothing: the port is the only output."""
+
+
+def completion(model: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
+    turns = sum(message["role"] == "assistant" for message in messages)
+    text: Any = CALLS[min(turns, 1)]
+    if model == "malformed":
+        text = "I would tap the switch."
+    if model == "text-parts":
+        text = [{"type": "text", "text": text[:9]}, {"type": "text", "text": text[9:]}]
+    message = {"role": "assistant"} if model == "silent" else {"role": "assistant", "content": text}
+    return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+
+
+def main() -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()
