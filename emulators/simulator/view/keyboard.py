@@ -55,7 +55,13 @@ def _cap(*, code: str, content: Widget, background: str, weight: float, hint: st
         small = Text(text=hint, style="keyboard_hint", color="on_surface_variant", padding=(0, 3, 5, 0))
         children += ((small, "end", "start"),)
     return Key(
-        code=code, children=children, background=background, radius=radius, weight=weight, height=ROW_DP - 9, width="fill"
+        code=code,
+        children=children,
+        background=background,
+        radius=radius,
+        weight=weight,
+        height=ROW_DP - 9,
+        width="fill",
     )
 
 
@@ -66,16 +72,16 @@ def _letter(character: str, *, weight: float = 1.0, hint: str = "") -> Widget:
 
 def _special(code: str, *, icon: str = "", text: str = "", weight: float = 1.5, accent: bool = False) -> Widget:
     color = "on_primary_container" if accent else "on_surface"
-    content: Widget = Icon(icon=icon, size=22, color=color) if icon else Text(text=text, style="label_large", color=color)
+    content: Widget = (
+        Icon(icon=icon, size=22, color=color) if icon else Text(text=text, style="label_large", color=color)
+    )
     background = "primary_container" if accent else "keyboard_special"
     return _cap(code=code, content=content, background=background, weight=weight, radius=24 if accent else 7)
 
 
 def _row(keys: Sequence[Widget], *, inset: float = 0.0) -> Widget:
     edge: tuple[Widget, ...] = (Spacer(weight=inset),) if inset else ()
-    return Row(
-        children=(*edge, *keys, *edge), gap=2 * MARGIN_DP, height=ROW_DP, padding=(MARGIN_DP, 0, MARGIN_DP, 0)
-    )
+    return Row(children=(*edge, *keys, *edge), gap=2 * MARGIN_DP, height=ROW_DP, padding=(MARGIN_DP, 0, MARGIN_DP, 0))
 
 
 def _enter(look: KeyboardLook) -> Widget:

@@ -1,7 +1,7 @@
 """Looking at screens while making them: any activity, drawn on a phone, as a PNG.
 
-    from emulators.simulator.view.preview import save_activity
-    save_activity("wifi.png", WifiScreen())
+from emulators.simulator.view.preview import save_activity
+save_activity("wifi.png", WifiScreen())
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from emulators.simulator.app import Activity
 from emulators.simulator.phone import Phone, PhoneConfig
 
 
-def save_activity(path: str | Path, activity: Activity, *, package: str = "com.android.settings", phone: Phone | None = None) -> Phone:
-    """Show `activity` as the foreground one of `phone` (None: a new one, 1080x2400) and save the screen; return the phone.
+def save_activity(
+    path: str | Path, activity: Activity, *, package: str = "com.android.settings", phone: Phone | None = None
+) -> Phone:
+    """Show `activity` on `phone` (None: a new one, 1080x2400), save the screen as a PNG and return the phone.
 
     The activity goes on a task of its own under `package`, as if the launcher had opened it.
     """

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from emulators.device import Image, ImageSpec
 from emulators import pixels
+from emulators.device import Image, ImageSpec
 from emulators.simulator.view.canvas import draw, surface_on
 from emulators.simulator.view.painter import Box, Operation
 

@@ -124,6 +124,7 @@ class _Builder:
         self.width, self.height = phone.width_px, phone.height_px
         self.theme: Theme = theme(dark=systemui.is_dark(phone))
         record = phone.state.tasks.front.top
+        self.token = record.token
         self.activity, self.package = record.activity, record.package
         self.context = Context(density=phone.density_dpi / 160)
         self.status_px = self.context.px(systemui.STATUS_BAR_DP)
@@ -134,6 +135,7 @@ class _Builder:
     def build(self) -> Scene:
         screen = self.activity.build(self.phone.system)
         popup = self.activity.dialog(self.phone.system)
+        self._settle_focus(popup if popup is not None else screen)
         look = self._keyboard_look(popup if popup is not None else screen)
         self.context = replace(
             self.context,
@@ -157,6 +159,18 @@ class _Builder:
         if self.view.toast and self.phone.state.clock.uptime_ms() < self.view.toast_until_ms:
             self._toast()
         return Scene(self.width, self.height, self.context, tuple(self.layers))
+
+    def _settle_focus(self, window: Widget) -> None:
+        """Take the focus from a field that is gone; give it to one that asks for it on its first appearance."""
+        fields = list(fields_in(window)) if isinstance(window, Widget) else []
+        asking = next((field for field in fields if field.autofocus and field.key and field.enabled), None)
+        name = "" if asking is None else f"{self.token}/{asking.key}"
+        if asking is not None and name != self.view.autofocused:
+            self.activity.focus, self.activity.cursor = asking.key, len(asking.value)
+            self.view.keyboard_open, self.view.keyboard_page, self.view.select_all = True, "letters", False
+        elif self.activity.focus and all(field.key != self.activity.focus for field in fields):
+            self.activity.focus, self.view.keyboard_open, self.view.select_all = "", False, False
+        self.view.autofocused = name
 
     def _keyboard_look(self, window: Widget) -> KeyboardLook | None:
         if not self.view.keyboard_open or not self.activity.focus:
@@ -183,7 +197,9 @@ class _Builder:
         area = Rect(0, self.status_px, self.width, max(self.bottom, self.status_px + 1))
         # The background is painted once for the whole screen, so the widget itself is laid out without.
         node = lay_out(
-            replace(screen, background=None), Limits(area.right, area.right, area.bottom - area.top, area.bottom - area.top), self.context
+            replace(screen, background=None),
+            Limits(area.right, area.right, area.bottom - area.top, area.bottom - area.top),
+            self.context,
         )
         place(node, 0, area.top, area)
         whole = Rect(0, 0, self.width, self.height)
@@ -242,7 +258,9 @@ class _Builder:
     def _menu(self, menu: Menu) -> tuple[Rect, Node]:
         area = Rect(0, self.status_px, self.width, max(self.bottom, self.status_px + 1))
         px = self.context.px
-        node = lay_out(menu, Limits(px(112), max(self.width - px(32), px(112)), 0, area.bottom - area.top), self.context)
+        node = lay_out(
+            menu, Limits(px(112), max(self.width - px(32), px(112)), 0, area.bottom - area.top), self.context
+        )
         x, y = self.width - node.width - px(8), self.status_px + px(8)
         anchor = next((n for n in walk(self.layers[0].node) if menu.anchor and n.widget.key == menu.anchor), None)
         if anchor is not None:
@@ -282,7 +300,9 @@ class _Builder:
     def _toast(self) -> None:
         area = Rect(0, 0, self.width, self.height)
         px = self.context.px
-        node = lay_out(systemui.toast(self.view.toast), Limits(0, self.width - 2 * px(32), 0, area.bottom), self.context)
+        node = lay_out(
+            systemui.toast(self.view.toast), Limits(0, self.width - 2 * px(32), 0, area.bottom), self.context
+        )
         place(node, (self.width - node.width) // 2, max(self.bottom - node.height - px(40), 0), area)
         self.layers.append(Layer("toast", node, node.rect, systemui.PACKAGE, self._painted(node, area)))
 

@@ -19,7 +19,7 @@ Face = str
 """A weight of Roboto (`theme.Weight`), or "Icons"."""
 
 FontKey = tuple[Face, float, bool]
-"""A font as display lists name it: face, size in pixels, monospaced. A plain tuple, so that lists can be hashed fast."""
+"""A font as display lists name it: face, size in pixels, monospaced. A plain tuple: lists are hashed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,7 @@ class TextBlock:
 
 @lru_cache(maxsize=16)
 def _typeface(face: Face) -> skia.Typeface:
-    if face == "Icons":
-        path = icon_font_file()
-    else:
-        path = font_files["Roboto" if face == "Regular" else f"Roboto{face}"]
+    path = icon_font_file() if face == "Icons" else font_files["Roboto" if face == "Regular" else f"Roboto{face}"]
     # Not Typeface.MakeFromFile: that would read the host's font configuration first.
     typeface = skia.FontMgr.New_Custom_Empty().makeFromFile(path, 0)
     if typeface is None:

@@ -1,0 +1,419 @@
+"""Fingers and keys: what a touch at a point or a key press does to the phone. Callers hold the phone's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from emulators.simulator.apps.systemui import NavigationKey
+from emulators.simulator.view import editing
+from emulators.simulator.view.compose import own_toggle
+from emulators.simulator.view.fields import FieldText
+from emulators.simulator.view.keyboard import Key
+from emulators.simulator.view.painter import slider_track
+from emulators.simulator.view.scene import Layer, path_at, walk
+from emulators.simulator.view.widgets import Checkbox, Direction, Scroll, Slider, Switch, TextField, Widget
+
+if TYPE_CHECKING:
+    from emulators.simulator.phone import Phone
+    from emulators.simulator.view.layout import Node
+
+TOUCH_SLOP_DP: Final = 8.0
+"""A finger that moves less than this does not move."""
+LONG_PRESS_MS: Final = 500
+META_SHIFT_ON: Final = 0x1
+META_CTRL_ON: Final = 0x1000
+
+_PUNCTUATION: Final = {
+    "COMMA": ",<", "PERIOD": ".>", "GRAVE": "`~", "MINUS": "-_", "EQUALS": "=+", "LEFT_BRACKET": "[{",
+    "RIGHT_BRACKET": "]}", "BACKSLASH": "\\|", "SEMICOLON": ";:", "APOSTROPHE": "'\"", "SLASH": "/?", "AT": "@@",
+    "PLUS": "++", "STAR": "**", "POUND": "##", "SPACE": "  ", "NUMPAD_DIVIDE": "//", "NUMPAD_MULTIPLY": "**",
+    "NUMPAD_SUBTRACT": "--", "NUMPAD_ADD": "++", "NUMPAD_DOT": "..", "NUMPAD_COMMA": ",,", "NUMPAD_EQUALS": "==",
+    "NUMPAD_LEFT_PAREN": "((", "NUMPAD_RIGHT_PAREN": "))",
+}  # fmt: skip
+"""Key name -> its character without and with Shift."""
+_SHIFTED_DIGITS: Final = ")!@#$%^&*("
+
+
+# --- touches -------------------------------------------------------------------------------------------------------
+
+
+def tap(phone: Phone, x_px: int, y_px: int) -> None:
+    """Touch a point shortly. Nothing happens where nothing listens."""
+    layer = _touched(phone, x_px, y_px)
+    if layer is None:
+        return
+    path = path_at(layer.node, x_px, y_px)
+    if layer.kind == "keyboard":
+        _press_keyboard(phone, path)
+    elif layer.kind == "navigation":
+        _press_navigation(phone, path)
+    elif not layer.node.rect.contains(x_px, y_px):
+        if layer.on_outside is not None:
+            layer.on_outside()
+    else:
+        phone.state.view.select_all = False
+        _first_used(path, lambda node: _tap_node(phone, node, x_px, y_px))
+    phone.invalidate()
+
+
+def double_tap(phone: Phone, x_px: int, y_px: int) -> None:
+    """Touch twice; in a text field that selects the text."""
+    tap(phone, x_px, y_px)
+    layer = _touched(phone, x_px, y_px)
+    if layer is None:
+        return
+    path = path_at(layer.node, x_px, y_px)
+    if path and isinstance(path[-1].widget, TextField):
+        editing.select_all(phone)
+    else:
+        tap(phone, x_px, y_px)
+
+
+def long_press(phone: Phone, x_px: int, y_px: int, duration_ms: int = 1000) -> None:
+    """Touch and hold. Where nothing listens to a long press, lifting the finger is no tap either, as in Android."""
+    if duration_ms < LONG_PRESS_MS:
+        tap(phone, x_px, y_px)
+        return
+    layer = _touched(phone, x_px, y_px)
+    if layer is None:
+        return
+    path = path_at(layer.node, x_px, y_px)
+    if layer.kind in {"keyboard", "navigation"}:
+        tap(phone, x_px, y_px)
+        return
+    if not _first_used(path, lambda node: _hold_node(phone, node, x_px, y_px)) and not _has_hold(path):
+        # Android's views that know no long press take a slow tap as a tap.
+        tap(phone, x_px, y_px)
+    phone.invalidate()
+
+
+def swipe(phone: Phone, x1_px: int, y1_px: int, x2_px: int, y2_px: int, duration_ms: int = 300) -> None:
+    """Put a finger down, move it in a line, lift it: scrolls by exactly the distance, within the list's ends."""
+    slop = TOUCH_SLOP_DP * phone.density_dpi / 160
+    if max(abs(x2_px - x1_px), abs(y2_px - y1_px)) < max(slop, 1):
+        long_press(phone, x1_px, y1_px, duration_ms)
+        return
+    layer = _touched(phone, x1_px, y1_px)
+    if layer is None or layer.kind in {"keyboard", "navigation"}:
+        return
+    direction = _direction(x2_px - x1_px, y2_px - y1_px)
+    if layer.kind == "status" or (layer.kind == "window" and y1_px < layer.area.top):
+        _swipe_status(phone, direction)
+    else:
+        path = path_at(layer.node, x1_px, y1_px)
+        moved = _slide(phone, path, direction, x2_px) or _scroll(phone, path, direction, y1_px - y2_px)
+        if not moved and not _swipe_widget(path, direction):
+            _swipe_overlay(phone, direction)
+    phone.invalidate()
+
+
+def drag(phone: Phone, x1_px: int, y1_px: int, x2_px: int, y2_px: int, duration_ms: int = 1000) -> None:
+    """Pick something up by a long press and put it down elsewhere; what cannot be picked up is swiped."""
+    layer = _touched(phone, x1_px, y1_px)
+    if layer is None:
+        return
+    path = path_at(layer.node, x1_px, y1_px)
+    held = next((node for node in reversed(path) if node.widget.on_drop is not None and node.widget.enabled), None)
+    if held is None:
+        swipe(phone, x1_px, y1_px, x2_px, y2_px, duration_ms)
+        return
+    inside = {id(node) for node in walk(held)}
+    below = [node for node in path_at(layer.node, x2_px, y2_px) if id(node) not in inside and node.widget.key]
+    assert held.widget.on_drop is not None
+    held.widget.on_drop(below[-1].widget.key if below else "")
+    phone.invalidate()
+
+
+def _touched(phone: Phone, x_px: int, y_px: int) -> Layer | None:
+    """Return the window under a point; None off the screen or while the screen is dark."""
+    inside = 0 <= x_px < phone.width_px and 0 <= y_px < phone.height_px
+    if not inside or not phone.state.view.screen_on:
+        return None
+    return phone.scene().layer_at(x_px, y_px)
+
+
+def _first_used(path: Sequence[Node], use: Callable[[Node], bool]) -> bool:
+    """Offer an event to the nodes from the innermost outwards, until one uses it."""
+    return any(use(node) for node in reversed(path))
+
+
+def _tap_node(phone: Phone, node: Node, x_px: int, y_px: int) -> bool:
+    widget = node.widget
+    if isinstance(widget, TextField) and widget.enabled and widget.on_tap is None:
+        _focus_field(phone, node, widget, x_px, y_px)
+        return bool(widget.key)
+    action = _tap_action(phone, node, x_px)
+    if action is None:
+        return False
+    if widget.enabled:
+        action()
+    return True
+
+
+def _tap_action(phone: Phone, node: Node, x_px: int) -> Callable[[], None] | None:
+    """Return what a tap on this very widget does, None if it is not for taps."""
+    widget = node.widget
+    if widget.on_tap is not None:
+        return widget.on_tap
+    if isinstance(widget, Slider) and widget.on_change is not None:
+        return lambda: _set_slider(phone, node, x_px)
+    toggle = widget if isinstance(widget, Switch | Checkbox) else own_toggle(widget)
+    if toggle is None or toggle.on_change is None:
+        return None
+    on_change, checked, enabled = toggle.on_change, toggle.checked, toggle.enabled
+    return lambda: on_change(not checked) if enabled else None
+
+
+def _focus_field(phone: Phone, node: Node, field: TextField, x_px: int, y_px: int) -> None:
+    content = node.content
+    if not field.key or not isinstance(content, FieldText):
+        return
+    px, (left, top, _, _) = phone.scene().context.px, field.padding
+    editing.set_focus(phone, field, content.index_at(x_px - node.x - px(left), y_px - node.y - px(top)))
+
+
+def _hold_node(phone: Phone, node: Node, x_px: int, y_px: int) -> bool:
+    widget = node.widget
+    if not widget.enabled:
+        return False
+    if widget.on_long_press is not None:
+        widget.on_long_press()
+        return True
+    if isinstance(widget, TextField) and widget.key:
+        _focus_field(phone, node, widget, x_px, y_px)
+        editing.select_all(phone)
+        return True
+    return False
+
+
+def _has_hold(path: Sequence[Node]) -> bool:
+    return any(node.widget.on_long_press is not None or isinstance(node.widget, TextField) for node in path)
+
+
+# --- swipes --------------------------------------------------------------------------------------------------------
+
+
+def _direction(dx: int, dy: int) -> Direction:
+    if abs(dx) > abs(dy):
+        return "right" if dx > 0 else "left"
+    return "down" if dy > 0 else "up"
+
+
+def _slide(phone: Phone, path: Sequence[Node], direction: Direction, x_px: int) -> bool:
+    """Move the slider under the finger to where the finger is lifted."""
+    node = next((n for n in reversed(path) if isinstance(n.widget, Slider) and n.widget.enabled), None)
+    if node is None or direction in {"up", "down"}:
+        return False
+    _set_slider(phone, node, x_px)
+    return True
+
+
+def _set_slider(phone: Phone, node: Node, x_px: int) -> None:
+    slider = node.widget
+    assert isinstance(slider, Slider)
+    left, right = slider_track(node, phone.scene().context)
+    if slider.on_change is not None:
+        slider.on_change(min(max((x_px - left) / (right - left), 0.0), 1.0))
+
+
+def _scroll(phone: Phone, path: Sequence[Node], direction: Direction, distance_px: int) -> bool:
+    """Scroll the innermost list that can still move that way."""
+    if direction in {"left", "right"}:
+        return False
+    for node in reversed(path):
+        target = min(max(node.scroll_offset + distance_px, 0), node.scroll_extent)
+        if node.scroll_extent and target != node.scroll_offset and node.widget.key:
+            phone.activity.scroll_px[node.widget.key] = target
+            return True
+    return False
+
+
+def _swipe_widget(path: Sequence[Node], direction: Direction) -> bool:
+    for node in reversed(path):
+        if node.widget.on_swipe is not None and node.widget.enabled:
+            node.widget.on_swipe(direction)
+            return True
+    return False
+
+
+def _swipe_status(phone: Phone, direction: Direction) -> None:
+    if direction == "down":
+        open_shade(phone)
+
+
+def _swipe_overlay(phone: Phone, direction: Direction) -> None:
+    if direction == "up" and phone.state.view.overlay == "shade":
+        phone.state.view.overlay = ""
+
+
+def open_shade(phone: Phone) -> None:
+    """Pull down quick settings and notifications."""
+    phone.activity.scroll_px.pop("shade", None)
+    phone.state.view.overlay = "shade"
+    phone.state.view.keyboard_open = False
+    phone.invalidate()
+
+
+# --- the phone's own keys ------------------------------------------------------------------------------------------
+
+
+def _press_navigation(phone: Phone, path: Sequence[Node]) -> None:
+    for node in reversed(path):
+        if isinstance(node.widget, NavigationKey):
+            key(phone, node.widget.code)
+            return
+
+
+def _press_keyboard(phone: Phone, path: Sequence[Node]) -> None:
+    pressed: Widget | None = next((n.widget for n in reversed(path) if isinstance(n.widget, Key)), None)
+    if not isinstance(pressed, Key):
+        return
+    view, code = phone.state.view, pressed.code
+    match code:
+        case "shift":
+            view.shift = not view.shift
+        case "delete":
+            editing.delete(phone)
+        case "enter":
+            editing.enter(phone)
+        case "page:letters" | "page:symbols" | "page:more_symbols":
+            page = code.removeprefix("page:")
+            view.keyboard_page = "symbols" if page == "symbols" else "letters" if page == "letters" else "more_symbols"
+        case _:
+            editing.insert(phone, code)
+            view.shift = False
+
+
+def type_text(phone: Phone, text: str) -> None:
+    """Type text into the focused field; a newline is the Enter key. Nothing happens without a focused field."""
+    if not phone.state.view.screen_on:
+        return
+    for index, line in enumerate(text.split("\n")):
+        if index:
+            editing.enter(phone)
+        editing.insert(phone, line)
+    phone.invalidate()
+
+
+def key(phone: Phone, name: str, meta: int = 0) -> None:
+    """Press a key by its Android name without KEYCODE_; `meta` as in KeyEvent. Keys without a meaning do nothing."""
+    view = phone.state.view
+    if name in {"POWER", "WAKEUP", "SLEEP"}:
+        view.screen_on = name == "WAKEUP" or (name == "POWER" and not view.screen_on)
+        view.overlay = "" if not view.screen_on else view.overlay
+    elif view.screen_on:
+        action = _KEYS.get(name)
+        if meta & META_CTRL_ON:
+            _press_shortcut(phone, name)
+        elif action is not None:
+            action(phone)
+        else:
+            _type_key(phone, name, shifted=bool(meta & META_SHIFT_ON))
+    phone.invalidate()
+
+
+def _press_shortcut(phone: Phone, name: str) -> None:
+    match name:
+        case "A":
+            editing.select_all(phone)
+        case "C":
+            editing.copy(phone)
+        case "X":
+            editing.copy(phone, cut=True)
+        case "V":
+            editing.paste(phone)
+
+
+def _type_key(phone: Phone, name: str, *, shifted: bool) -> None:
+    digit = name.removeprefix("NUMPAD_")
+    if len(name) == 1 and name.isalpha():
+        editing.insert(phone, name if shifted else name.lower())
+    elif len(digit) == 1 and digit.isdigit():
+        editing.insert(phone, _SHIFTED_DIGITS[int(digit)] if shifted and name == digit else digit)
+    elif name in _PUNCTUATION:
+        editing.insert(phone, _PUNCTUATION[name][shifted])
+
+
+def _back(phone: Phone) -> None:
+    """BACK closes one thing: the shade, the keyboard, the dialog, then the activity."""
+    view = phone.state.view
+    if view.overlay:
+        view.overlay = ""
+        return
+    scene = phone.scene()
+    if scene.layer("keyboard") is not None:
+        view.keyboard_open = False
+        return
+    popup = scene.layer("dialog") or scene.layer("menu")
+    if popup is not None:
+        if popup.on_outside is not None:
+            popup.on_outside()
+        return
+    phone.navigator.press_back()
+
+
+def _home(phone: Phone) -> None:
+    phone.state.view.overlay = ""
+    phone.state.view.keyboard_open = False
+    home = phone.state.tasks.home.top.activity
+    reset = getattr(home, "show_home", None)
+    if callable(reset):
+        reset()
+    phone.navigator.home()
+
+
+def _overview(phone: Phone) -> None:
+    view = phone.state.view
+    view.keyboard_open = False
+    if view.overlay == "recents":
+        tasks = phone.state.tasks.recents()
+        view.overlay = ""
+        if tasks:
+            phone.navigator.show_task(tasks[min(1, len(tasks) - 1)].id)
+        return
+    phone.activity.scroll_px.pop("recents", None)
+    view.overlay = "recents"
+
+
+def _page(phone: Phone, part: int) -> None:
+    if editing.focused_field(phone) is not None:
+        editing.move_cursor(phone, "PAGE_UP" if part < 0 else "PAGE_DOWN")
+        return
+    for node in walk(phone.scene().active.node):
+        if isinstance(node.widget, Scroll) and node.scroll_extent:
+            _scroll(phone, [node], "up", part * node.height)
+            return
+
+
+def _volume(phone: Phone, change: int) -> None:
+    settings = phone.state.settings
+    level = settings.get("system", "volume_music", "5")
+    moved = (int(level) if level.isdecimal() else 5) + change
+    settings.put("system", "volume_music", str(min(max(moved, 0), 15)))
+
+
+_KEYS: Final[dict[str, Callable[[Phone], None]]] = {
+    "APP_SWITCH": _overview,
+    "BACK": _back,
+    "COPY": editing.copy,
+    "CUT": lambda phone: editing.copy(phone, cut=True),
+    "DEL": editing.delete,
+    "DPAD_CENTER": editing.enter,
+    "ENTER": editing.enter,
+    "ESCAPE": _back,
+    "FORWARD_DEL": lambda phone: editing.delete(phone, forward=True),
+    "HOME": _home,
+    "NOTIFICATION": open_shade,
+    "NUMPAD_ENTER": editing.enter,
+    "PAGE_DOWN": lambda phone: _page(phone, 1),
+    "PAGE_UP": lambda phone: _page(phone, -1),
+    "PASTE": editing.paste,
+    "TAB": lambda phone: editing.next_field(phone, wrap=True),
+    "VOLUME_DOWN": lambda phone: _volume(phone, -1),
+    "VOLUME_UP": lambda phone: _volume(phone, 1),
+    **{
+        name: (lambda phone, name=name: editing.move_cursor(phone, name))  # type: ignore[misc]
+        for name in ("DPAD_LEFT", "DPAD_RIGHT", "DPAD_UP", "DPAD_DOWN", "MOVE_HOME", "MOVE_END")
+    },
+}
