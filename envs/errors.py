@@ -8,7 +8,7 @@
         OutOfOrder         a seq that is neither the last nor the next          FAILED_PRECONDITION
         EpisodeOver        a step after the end                                 FAILED_PRECONDITION
         LimitExceeded      too many sessions, calls, forks; names the limit     RESOURCE_EXHAUSTED
-      InfrastructureError  phone, sandbox, service: the episode is void         UNAVAILABLE / DEADLINE_EXCEEDED / INTERNAL
+      InfrastructureError  phone, sandbox, service: the episode is void         UNAVAILABLE, DEADLINE_EXCEEDED
       EnvironmentFault     the task itself is broken (its setup or verdict)     INTERNAL
       JudgeError           a judge gave no verdict                              UNAVAILABLE
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import errno
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,8 +26,11 @@ from envs.v1 import env_pb2_grpc as pb_grpc
 SERVICE_NAME: Final = pb.DESCRIPTOR.services_by_name["EnvService"].full_name
 
 
-class AddressInUse(Exception):
-    """The address cannot be listened on; the message names it."""
+class AddressInUse(OSError):
+    """The address cannot be listened on."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(errno.EADDRINUSE, "cannot listen, the port is in use", address)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +64,6 @@ class EnvServer:
         """host:port, once it listens."""
         self._health = health.aio.HealthServicer()
         self._server: grpc.aio.Server | None = None
-        self._draining = asyncio.Event()
 
     async def start(self) -> None:
         """Listen. Raises: AddressInUse."""
@@ -83,19 +85,11 @@ class EnvServer:
             port = 0
         if not port:
             await server.stop(None)
-            raise AddressInUse(f"cannot listen on {config.host}:{config.port}: is the port in use?")
+            raise AddressInUse(f"{config.host}:{config.port}")
         await server.start()
         self._server = server
         self.address = f"{config.host}:{port}"
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
-
-    def request_drain(self) -> None:
-        """Ask the server to stop; `wait_for_drain` returns. May be called from a signal handler of the loop."""
-        self._draining.set()
-
-    async def wait_for_drain(self) -> None:
-        """Return when somebody has asked the server to stop."""
-        await self._draining.wait()
 
     async def stop(self) -> None:
         """Refuse new sessions, let calls under way end within `drain_s`, then stop listening. Idempotent."""

@@ -1,0 +1,54 @@
+"""Which phones a service has: from its options to a `PhoneSource`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, assert_never
+
+if TYPE_CHECKING:
+    from emulators.pool import PhoneSource
+
+
+class Transport(StrEnum):
+    """How phones are reached."""
+
+    DIRECT = "direct"
+    """Simulated phones in the service's own process: the fast way."""
+    ADB = "adb"
+    """Simulated phones in processes of their own, through a real adb server: the way to any Android phone."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhonesConfig:
+    """Simulated phones, all alike."""
+
+    transport: Transport = Transport.DIRECT
+    phones: int = 4
+    width_px: int = 1080
+    height_px: int = 2400
+
+    def __post_init__(self) -> None:
+        if self.phones < 0:
+            raise ValueError(f"phones must not be below 0, got {self.phones}")
+        for name in ("width_px", "height_px"):
+            if not 160 <= getattr(self, name) <= 8192:
+                raise ValueError(f"{name} must be from 160 to 8192, got {getattr(self, name)}")
+
+
+def phone_source(config: PhonesConfig) -> PhoneSource:
+    """Return a source of such phones; none is started yet."""
+    from emulators.simulator.phone import PhoneConfig
+
+    phone = PhoneConfig(width_px=config.width_px, height_px=config.height_px)
+    match config.transport:
+        case Transport.DIRECT:
+            from emulators.backends.direct import DirectSource
+
+            return DirectSource(phone)
+        case Transport.ADB:
+            from emulators.backends.process import ProcessSource
+
+            return ProcessSource(phone)
+        case _:
+            assert_never(config.transport)
