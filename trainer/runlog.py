@@ -218,10 +218,10 @@ class RunLog:
             path.mkdir(parents=True, exist_ok=True)
 
     def add_step(self, record: StepRecord) -> None:
-        _append(self.metrics_path, asdict(record))
+        append_line(self.metrics_path, asdict(record))
 
     def add_episode(self, record: EpisodeRecord) -> None:
-        _append(self.episodes_path, asdict(record))
+        append_line(self.episodes_path, asdict(record))
 
     def add_image(self, image: ImageRef) -> ImageLink:
         """Store a screenshot once per content and return its link."""
@@ -242,11 +242,11 @@ class RunLog:
 
     def steps(self) -> list[StepRecord]:
         """Return the steps in order; of a step that was redone after a resume, the last record."""
-        latest = {record.step: record for record in (StepRecord(**row) for row in _rows(self.metrics_path))}
+        latest = {record.step: record for record in (StepRecord(**row) for row in read_lines(self.metrics_path))}
         return [latest[step] for step in sorted(latest)]
 
     def episodes(self) -> list[EpisodeRecord]:
-        return [_episode(row) for row in _rows(self.episodes_path)]
+        return [_episode(row) for row in read_lines(self.episodes_path)]
 
     def summary(self) -> RunSummary | None:
         if not self.summary_path.exists():
@@ -264,7 +264,7 @@ def point_to_latest(folder: Path) -> None:
     partial.replace(link)
 
 
-def _append(path: Path, row: dict[str, Any]) -> None:
+def append_line(path: Path, row: dict[str, Any]) -> None:
     line = (json.dumps(row, separators=(",", ":")) + "\n").encode()
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
@@ -273,7 +273,7 @@ def _append(path: Path, row: dict[str, Any]) -> None:
         os.close(handle)
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the lines of a file; a torn last line (the run was killed in mid-write) is skipped."""
     if not path.exists():
         return

@@ -1,0 +1,131 @@
+"""A Qwen2.5-VL of about a million parameters, made from its config: untrained, with our own tokenizer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import (
+    PreTrainedTokenizerFast,
+    Qwen2_5_VLConfig,
+    Qwen2_5_VLForConditionalGeneration,
+    Qwen2_5_VLProcessor,
+    Qwen2VLImageProcessor,
+)
+from transformers.models.qwen2_vl.video_processing_qwen2_vl import Qwen2VLVideoProcessor
+
+from trainer.cpu.tokenizer import CHAT_TEMPLATE, END_OF_TEXT, IMAGE_PAD, TURN_END, VIDEO_PAD, VISION_END, VISION_START
+
+PATCH_PX = 14
+MERGE = 2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TinyModelConfig:
+    """Sides of the model; the defaults make about a million parameters."""
+
+    seed: int = 0
+    hidden: int = 128
+    layers: int = 4
+    heads: int = 4
+    key_value_heads: int = 2
+    vision_hidden: int = 64
+    vision_layers: int = 2
+    vision_heads: int = 4
+    max_positions: int = 4096
+    init_std: float = 0.08
+    """Of every matrix. Larger than Qwen's 0.02: so narrow a model would start with vanishing activations."""
+
+    def __post_init__(self) -> None:
+        if self.hidden % self.heads or self.vision_hidden % self.vision_heads:
+            raise ValueError("hidden sizes must be multiples of their number of heads")
+
+
+def build_model(config: TinyModelConfig, tokenizer: PreTrainedTokenizerFast) -> Qwen2_5_VLForConditionalGeneration:
+    """Return the model with random weights drawn from the config's seed."""
+    torch.manual_seed(config.seed)
+    model: Any = Qwen2_5_VLForConditionalGeneration(_hf_config(config, tokenizer))
+    for parameter in model.parameters():
+        if parameter.dim() >= 2:
+            torch.nn.init.normal_(parameter, std=config.init_std)
+    model.generation_config.eos_token_id = tokenizer.convert_tokens_to_ids(TURN_END)
+    model.generation_config.pad_token_id = tokenizer.convert_tokens_to_ids(END_OF_TEXT)
+    model.generation_config.do_sample = True
+    return model
+
+
+def build_processor(tokenizer: PreTrainedTokenizerFast, *, max_pixels: int) -> Qwen2_5_VLProcessor:
+    side_px = PATCH_PX * MERGE
+    size = {"shortest_edge": 4 * side_px**2, "longest_edge": max(max_pixels, 4 * side_px**2)}
+    return Qwen2_5_VLProcessor(
+        image_processor=Qwen2VLImageProcessor(patch_size=PATCH_PX, merge_size=MERGE, size=size),
+        video_processor=Qwen2VLVideoProcessor(),
+        tokenizer=tokenizer,
+        chat_template=CHAT_TEMPLATE,
+    )
+
+
+def save_tiny_model(
+    folder: Path, config: TinyModelConfig, tokenizer: PreTrainedTokenizerFast, *, max_pixels: int
+) -> int:
+    """Write a Hugging Face directory and return the number of parameters."""
+    model: Any = build_model(config, tokenizer)
+    model.save_pretrained(folder)
+    build_processor(tokenizer, max_pixels=max_pixels).save_pretrained(folder)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _hf_config(config: TinyModelConfig, tokenizer: PreTrainedTokenizerFast) -> Qwen2_5_VLConfig:
+    token_id = tokenizer.convert_tokens_to_ids
+    head = config.hidden // config.heads
+    text = {
+        # A multiple of 16: odd sizes make slow matrix products.
+        "vocab_size": math.ceil(len(tokenizer) / 16) * 16,
+        "hidden_size": config.hidden,
+        "intermediate_size": 2 * config.hidden,
+        "num_hidden_layers": config.layers,
+        "num_attention_heads": config.heads,
+        "num_key_value_heads": config.key_value_heads,
+        "max_position_embeddings": config.max_positions,
+        "rope_parameters": {
+            "rope_type": "default",
+            "type": "default",
+            "rope_theta": 10000.0,
+            "mrope_section": _mrope_sections(head // 2),
+        },
+        "bos_token_id": None,
+        "eos_token_id": token_id(TURN_END),
+        "pad_token_id": token_id(END_OF_TEXT),
+        "tie_word_embeddings": False,
+    }
+    vision = {
+        "depth": config.vision_layers,
+        "hidden_size": config.vision_hidden,
+        "intermediate_size": 2 * config.vision_hidden,
+        "num_heads": config.vision_heads,
+        "out_hidden_size": config.hidden,
+        "patch_size": PATCH_PX,
+        "spatial_merge_size": MERGE,
+        "window_size": 8 * PATCH_PX,
+        "fullatt_block_indexes": [config.vision_layers - 1],
+        "temporal_patch_size": 2,
+    }
+    return Qwen2_5_VLConfig(
+        text_config=text,
+        vision_config=vision,
+        image_token_id=token_id(IMAGE_PAD),
+        video_token_id=token_id(VIDEO_PAD),
+        vision_start_token_id=token_id(VISION_START),
+        vision_end_token_id=token_id(VISION_END),
+        tie_word_embeddings=False,
+    )
+
+
+def _mrope_sections(half_head: int) -> list[int]:
+    """Share the rotary pairs between time, height and width, a quarter going to time as in Qwen2.5-VL."""
+    time = half_head // 4
+    height = (half_head - time) // 2
+    return [time, height, half_head - time - height]

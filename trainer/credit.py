@@ -1,0 +1,75 @@
+"""Who gets credit: from rewards of episodes to advantages. Pure functions; verl computes the same in its estimators."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+
+_EPSILON = 1e-6
+"""verl's, so that equal rewards divide to 0."""
+
+
+def grpo_advantages(
+    rewards: Sequence[float], groups: Sequence[Hashable], *, normalise_by_std: bool = True
+) -> list[float]:
+    """Return each episode's advantage over its group (Shao et al. 2024, DeepSeekMath, section 4.1.2).
+
+    A group of one keeps its reward, as in verl: there is nothing to compare it with.
+
+    Raises: ValueError: rewards and groups differ in length.
+    """
+    if len(rewards) != len(groups):
+        raise ValueError(f"{len(rewards)} rewards for {len(groups)} group labels")
+    members: dict[Hashable, list[float]] = defaultdict(list)
+    for reward, group in zip(rewards, groups, strict=True):
+        members[group].append(reward)
+    centre = {group: _mean(values) if len(values) > 1 else 0.0 for group, values in members.items()}
+    scale = {group: _deviation(values) if len(values) > 1 else 1.0 for group, values in members.items()}
+    return [
+        (reward - centre[group]) / (scale[group] + _EPSILON if normalise_by_std else 1.0)
+        for reward, group in zip(rewards, groups, strict=True)
+    ]
+
+
+def informative_share(rewards: Sequence[float], groups: Sequence[Hashable]) -> float:
+    """Return the share of groups whose rewards differ: only these move the policy. 0.0 without groups."""
+    members: dict[Hashable, set[float]] = defaultdict(set)
+    for reward, group in zip(rewards, groups, strict=True):
+        members[group].add(reward)
+    return sum(len(values) > 1 for values in members.values()) / len(members) if members else 0.0
+
+
+def rewards_to_go(turn_rewards: Sequence[float], *, discount: float = 1.0) -> list[float]:
+    """Return for each turn the discounted sum of its own and all later rewards."""
+    total = 0.0
+    result: list[float] = []
+    for reward in reversed(turn_rewards):
+        total = reward + discount * total
+        result.append(total)
+    return result[::-1]
+
+
+def place_on_tokens(values: Sequence[float], spans: Sequence[tuple[int, int]], length: int) -> list[float]:
+    """Return a row of `length` with each turn's value on the last token of its span, 0.0 elsewhere.
+
+    Raises: ValueError: not one value per span, or a span that is empty or outside the row.
+    """
+    if len(values) != len(spans):
+        raise ValueError(f"{len(values)} values for {len(spans)} spans")
+    row = [0.0] * length
+    for value, (start, end) in zip(values, spans, strict=True):
+        if not 0 <= start < end <= length:
+            raise ValueError(f"span [{start}, {end}) is not within a row of {length}")
+        row[end - 1] = value
+    return row
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _deviation(values: Sequence[float]) -> float:
+    """Return the sample standard deviation (n - 1), as torch.std does."""
+    mean = _mean(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))

@@ -1,0 +1,59 @@
+"""The recipe's own section, `rlfactory`, read once and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from envs.types import ImageFormat, SessionOptions
+from trainer.dialects import Dialect
+from trainer.rollout import RolloutConfig, session_options
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RolloutSettings:
+    """What the process that plays episodes needs to know."""
+
+    address: str
+    """host:port of the environment service."""
+    run_folder: str
+    dialect: str
+    turn_tokens: int
+    """Limit of one model turn."""
+    image_format: ImageFormat
+    image_quality: int
+    max_pixels: int
+    """Pixel budget of a screenshot."""
+    record_every_train: int
+    """Record every n-th training prompt's episodes in full; 0: none."""
+    record_every_eval: int
+    rollout: RolloutConfig
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> RolloutSettings:
+        """Read the section `rlfactory` of a composed recipe."""
+        image, record, deadlines = config["image"], config["record"], config["deadlines"]
+        return cls(
+            address=str(config["address"]),
+            run_folder=str(config["run_folder"]),
+            dialect=str(config["dialect"]),
+            turn_tokens=int(config["turn_tokens"]),
+            image_format=ImageFormat(image["format"]),
+            image_quality=int(image["quality"]),
+            max_pixels=int(image["max_pixels"]),
+            record_every_train=int(record["every_train"]),
+            record_every_eval=int(record["every_eval"]),
+            rollout=RolloutConfig(**{name: deadlines[name] for name in deadlines}),
+        )
+
+    def options(self, dialect: Dialect, *, with_tree: bool = False) -> SessionOptions:
+        """Return what a session is asked for."""
+        asked = SessionOptions(
+            image_format=self.image_format,
+            image_quality=self.image_quality,
+            max_pixels=self.max_pixels,
+            with_tree=with_tree,
+            step_timeout_s=self.rollout.step_timeout_s,
+        )
+        return session_options(dialect, asked)
