@@ -77,7 +77,7 @@ async def run_evaluation(
     from envs.client import EnvClient
     from trainer.evaluate import evaluate
     from trainer.evaluation_view import progress_bar
-    from trainer.local_service import local_service
+    from trainer.local_service import ServiceConfig, local_service
     from trainer.runlog import RunLog
 
     log = RunLog(out) if out else None
@@ -85,7 +85,9 @@ async def run_evaluation(
         log.create()
         log.episodes_path.unlink(missing_ok=True)
     async with AsyncExitStack() as stack:
-        address = address or await stack.enter_async_context(local_service(phones=config.concurrency))
+        if not address:
+            service = local_service(ServiceConfig(phones=min(config.concurrency, config.episodes * config.attempts)))
+            address = (await stack.enter_async_context(service)).address
         client = await stack.enter_async_context(EnvClient(address))
         stack.push_async_callback(policy.close)
         await policy.open()

@@ -1,0 +1,103 @@
+"""The house rules that no linter knows: size of files, no addresses of registries, a README whose commands CI runs."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+MAX_LINES = 400
+GENERATED = "envs/v1/"
+REGISTRY = re.compile(
+    r"(?:pypi|pythonhosted|npmjs|registry\.[a-z-]+|deb\.debian|files\.[a-z]+host)[a-z.-]*\.(?:org|com|io)\b"
+)
+
+
+@cache
+def tracked(*suffixes: str) -> tuple[Path, ...]:
+    """Return the files of the repository with these suffixes: tracked, and new ones that git does not ignore."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    paths = [ROOT / name for name in sorted(set(listed))]
+    return tuple(path for path in paths if path.suffix in suffixes and path.is_file())
+
+
+def ours() -> list[Path]:
+    return [path for path in tracked(".py", ".js", ".css", ".jinja") if GENERATED not in str(path)]
+
+
+def test_files_hold_one_idea() -> None:
+    long = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in ours()}
+    assert {name: lines for name, lines in long.items() if lines > MAX_LINES} == {}
+
+
+def test_functions_are_short() -> None:
+    long = []
+    for path in tracked(".py"):
+        if GENERATED in str(path):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
+                lines = node.end_lineno - node.lineno + 1
+                if lines > 80:
+                    long.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {lines} lines")
+    assert long == []
+
+
+def test_no_address_of_a_package_registry() -> None:
+    texts = tracked(".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".sh", ".json", "", ".cfg")
+    found = [str(path.relative_to(ROOT)) for path in texts if REGISTRY.search(path.read_text(errors="replace"))]
+    assert [name for name in found if name != "tests/test_repository.py"] == []
+
+
+def test_constraints_are_exact_and_hold_what_pyproject_asks_for() -> None:
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    assert [line for line in lines if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9._+!-]+", line)] == []
+    pinned = {normal(line.split("==")[0]) for line in lines}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = (
+        project["dependencies"] + project["optional-dependencies"]["train"] + project["optional-dependencies"]["dev"]
+    )
+    names = {normal(re.split(r"[<>=\[!~ ]", entry)[0]) for entry in wanted}
+    assert names - pinned == set()
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.mark.parametrize("package", ["rlfactory", "envs.client", "envs.server", "emulators.pool"])
+def test_the_base_install_needs_no_torch(package: str) -> None:
+    heavy = "torch, ray, verl, transformers"
+    code = f"import sys, {package}; print([name for name in '{heavy}'.split(', ') if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_readme_commands_are_those_that_ci_runs() -> None:
+    command = [sys.executable, "scripts/readme_commands.py"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert {"make train", "make test"} <= set(listed)
+    assert "scripts/readme_commands.py" in (ROOT / ".ci/run").read_text()
+
+
+def test_links_of_the_documents_lead_somewhere() -> None:
+    broken = []
+    for path in tracked(".md"):
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text()):
+            if "://" not in target and not (path.parent / target).exists():
+                broken.append(f"{path.relative_to(ROOT)}: {target}")
+    assert broken == []
+
+
+def test_make_lists_every_target() -> None:
+    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    names = "help setup train test check serve eval emulators images proto bench clean".split()
+    assert [name for name in names if not re.search(rf"\b{name}\b", shown)] == []
