@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from emulators.simulator.apps.clock_data import Alarm
 from emulators.simulator.apps.contacts_data import Contact, Labeled
+
+WEEKDAYS: Final = 0b0011111
 
 
 def _person(given: str, family: str, number: str, *, email: str = "", company: str = "", label: int = 2) -> Contact:
@@ -22,4 +25,9 @@ CONTACTS: Final = (
     _person("Mom", "", "+1 408-555-0166", label=1),
     _person("Priya", "Raman", "+1 415-555-0147"),
     _person("Tom", "Whitfield", "+1 925-555-0109", email="tom.whitfield@example.net"),
+)
+
+ALARMS: Final = (
+    Alarm(hour=7, minute=0, days=WEEKDAYS, label="Work"),
+    Alarm(hour=9, minute=30, enabled=False),
 )

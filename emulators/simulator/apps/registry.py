@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from emulators.simulator.app import App
+from emulators.simulator.apps.clock import CLOCK
 from emulators.simulator.apps.contacts import CONTACTS
 from emulators.simulator.apps.contacts_provider import CONTACTS_STORAGE
-from emulators.simulator.apps.launcher import LAUNCHER
 from emulators.simulator.apps.settings import SETTINGS
 
-ALL_APPS: tuple[App, ...] = (CONTACTS, SETTINGS, CONTACTS_STORAGE, LAUNCHER)
+ALL_APPS: tuple[App, ...] = (CLOCK, CONTACTS, SETTINGS, CONTACTS_STORAGE)
