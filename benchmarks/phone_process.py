@@ -1,0 +1,111 @@
+"""What phones cost inside one process: start, reset, fork, memory. Run by `benchmarks.phones` in a fresh process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from dataclasses import asdict, dataclass
+
+import psutil
+
+from benchmarks.figures import percentile_ms
+from emulators.backends.direct import DirectSource
+from emulators.device import Device, DeviceAction, ImageSpec, OpenApp, PressKey, Swipe, Tap, TypeText
+from emulators.simulator.phone import PhoneConfig
+from emulators.state import digest
+
+PHONES = 16
+ROUNDS = 60
+TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhoneFigures:
+    """Medians in milliseconds, megabytes of 10^6 bytes."""
+
+    first_start_ms: float
+    start_ms: float
+    reset_ms: float
+    fork_ms: float
+    mb_per_phone: float
+
+
+def tour(width_px: int, height_px: int) -> list[DeviceAction]:
+    """Return actions that lead through several screens: what a phone in use has drawn and laid out."""
+    scroll = Swipe(width_px // 2, height_px * 3 // 4, width_px // 2, height_px // 4)
+    seen: list[DeviceAction] = []
+    for app in ("Settings", "Contacts", "Clock", "Files"):
+        seen += [OpenApp(app), Tap(width_px // 2, height_px // 3), scroll, PressKey("BACK")]
+    return [*seen, TypeText("hello"), PressKey("HOME")]
+
+
+async def use(device: Device, actions: list[DeviceAction]) -> None:
+    for action in actions:
+        await device.act(action, timeout_s=TIMEOUT_S)
+        await device.settle(timeout_s=TIMEOUT_S)
+        await device.observe(ImageSpec(), with_tree=True, timeout_s=TIMEOUT_S)
+
+
+async def measure(width_px: int, height_px: int) -> PhoneFigures:
+    """Start sixteen phones in this process, use each, and return what they cost."""
+    source = DirectSource(PhoneConfig(width_px=width_px, height_px=height_px))
+    actions = tour(width_px, height_px)
+    devices: list[Device] = []
+    start_s: list[float] = []
+    rss_bytes: list[int] = []
+    for _ in range(PHONES):
+        started_s = time.perf_counter()
+        devices.append(await source.start())
+        start_s.append(time.perf_counter() - started_s)
+        await use(devices[-1], actions)
+        rss_bytes.append(psutil.Process().memory_info().rss)
+    figures = PhoneFigures(
+        first_start_ms=percentile_ms(start_s[:1], 0.5),
+        start_ms=percentile_ms(start_s[1:], 0.5),
+        reset_ms=percentile_ms(await resets(devices[0], actions), 0.5),
+        fork_ms=percentile_ms(await forks(devices[0], devices[1], actions), 0.5),
+        mb_per_phone=round((rss_bytes[-1] - rss_bytes[0]) / (PHONES - 1) / 1e6, 2),
+    )
+    for device in devices:
+        await source.stop(device)
+    await source.close()
+    return figures
+
+
+async def resets(device: Device, actions: list[DeviceAction]) -> list[float]:
+    """Return the seconds of bringing a used phone back to a saved state and verifying its state hash."""
+    golden = await device.save_snapshot(timeout_s=TIMEOUT_S)
+    wanted = digest(await device.state(timeout_s=TIMEOUT_S))
+    seconds = []
+    for index in range(ROUNDS):
+        await use(device, [actions[index % len(actions)], *actions[:3]])
+        started_s = time.perf_counter()
+        await device.load_snapshot(golden, timeout_s=TIMEOUT_S)
+        if digest(await device.state(timeout_s=TIMEOUT_S)) != wanted:
+            raise RuntimeError("a reset left another state")
+        seconds.append(time.perf_counter() - started_s)
+    return seconds
+
+
+async def forks(parent: Device, child: Device, actions: list[DeviceAction]) -> list[float]:
+    """Return the seconds of bringing a second phone to the state of the first."""
+    seconds = []
+    for index in range(ROUNDS):
+        await use(parent, [actions[index % len(actions)]])
+        started_s = time.perf_counter()
+        snapshot = await parent.save_snapshot(timeout_s=TIMEOUT_S)
+        await child.load_snapshot(snapshot, timeout_s=TIMEOUT_S)
+        seconds.append(time.perf_counter() - started_s)
+        await parent.delete_snapshot(snapshot, timeout_s=TIMEOUT_S)
+    return seconds
+
+
+def main() -> None:
+    width_px, height_px = (int(side) for side in sys.argv[1:3])
+    print(json.dumps(asdict(asyncio.run(measure(width_px, height_px)))))
+
+
+if __name__ == "__main__":
+    main()
