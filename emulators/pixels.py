@@ -47,7 +47,7 @@ def scale(pixels: np.ndarray[Any, Any], spec: ImageSpec) -> PIL.Image.Image:
     size = smart_size(width, height, max_pixels=spec.max_pixels, multiple_px=spec.multiple_px)
     if size == (width, height):
         return picture
-    return picture.resize(size, PIL.Image.Resampling.BILINEAR, reducing_gap=2.0)
+    return picture.resize(size, PIL.Image.Resampling.BILINEAR, reducing_gap=1.0)
 
 
 def encode(pixels: np.ndarray[Any, Any], spec: ImageSpec) -> Image:

@@ -68,6 +68,8 @@ class _ViewCache:
     """What the view layer derived from the state since it last changed."""
 
     scene: Scene | None = None
+    scene_ms: int = -1
+    """Uptime for which the scene was built: with the host's clock it goes stale by itself."""
     tree: UiNode | None = None
     extra: dict[str, object] = field(default_factory=dict)
 
@@ -133,11 +135,12 @@ class Phone:
 
     def scene(self) -> Scene:
         """Return the placed widgets of the whole screen; cached until something changes."""
-        from emulators.simulator.view.scene import build_scene
+        from emulators.simulator.view.builder import build_scene
 
         with self.lock:
-            if self.view_cache.scene is None:
-                self.view_cache.scene = build_scene(self)
+            now_ms = self.state.clock.uptime_ms()
+            if self.view_cache.scene is None or self.view_cache.scene_ms != now_ms:
+                self.view_cache.scene, self.view_cache.scene_ms = build_scene(self), now_ms
             return self.view_cache.scene
 
     def ui_tree(self) -> UiNode:
@@ -245,6 +248,7 @@ class Phone:
     def state_hash(self) -> str:
         """Return a hash (hex) of the whole state; equal states have equal hashes, whatever the process."""
         with self.lock:
+            self.scene()  # settles which field has the focus, which is part of the state
             return self.state.digest()
 
     # --- inside --------------------------------------------------------------------------------------------------

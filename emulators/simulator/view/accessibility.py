@@ -77,9 +77,10 @@ class _Facts:
     context: Context
 
 
-def window_tree(root: Node, area: Rect, package: str, context: Context) -> UiNode:
-    """Return the tree of one window. What is scrolled away, covered by nothing and empty is left out."""
-    children = _node(root, _Facts(package, context))
+def window_tree(roots: tuple[Node, ...], area: Rect, package: str, context: Context) -> UiNode:
+    """Return the tree of one window and what floats over it. What is scrolled away or empty is left out."""
+    facts, root = _Facts(package, context), roots[0]
+    children = [described for floating in roots for described in _node(floating, facts)]
     bounds = Bounds(*root.visible) if not root.visible.empty else Bounds(*area)
     return UiNode(class_name="android.widget.FrameLayout", package=package, bounds=bounds, children=tuple(children))
 

@@ -245,7 +245,8 @@ def _bar_row(bar: AppBar, *, title: bool) -> Row:
         )
     text = bar.title if title else ""
     children += (Text(text=text, style="title_large", max_lines=1, weight=1), *bar.actions)
-    return Row(children=children, height=64, padding=(4 if bar.on_back else 20, 0, 4, 0))
+    right = 4 if not bar.actions or isinstance(bar.actions[-1], IconButton) else 16
+    return Row(children=children, height=64, padding=(4 if bar.on_back else 20, 0, right, 0))
 
 
 def _large_title(bar: AppBar) -> Widget:

@@ -41,7 +41,7 @@ def set_focus(phone: Phone, field: TextField, cursor: int) -> None:
     phone.activity.focus, phone.activity.cursor = field.key, cursor
     view = phone.state.view
     view.keyboard_open, view.keyboard_page = True, "letters"
-    view.shift = view.select_all = False
+    view.shift = view.select_all = view.toolbar = False
     phone.invalidate()
     reveal_cursor(phone)
 
@@ -51,7 +51,7 @@ def replace_text(phone: Phone, value: str, cursor: int) -> None:
     field = focused_field(phone)
     if field is None or len(value) > MAX_TEXT_CHARS:
         return
-    phone.state.view.select_all = False
+    phone.state.view.select_all = phone.state.view.toolbar = False
     phone.activity.cursor = cursor
     if value != field.value and field.on_change is not None:
         field.on_change(value)
@@ -112,7 +112,7 @@ def move_cursor(phone: Phone, key: str) -> None:
             stop = field.value.find("\n", at)
             at = end if stop < 0 else stop
     phone.activity.cursor = min(max(at, 0), end)
-    phone.state.view.select_all = False
+    phone.state.view.select_all = phone.state.view.toolbar = False
     phone.invalidate()
     reveal_cursor(phone)
 
@@ -150,6 +150,7 @@ def next_field(phone: Phone, *, wrap: bool) -> None:
 
 
 def select_all(phone: Phone) -> None:
+    """Select the whole focused text."""
     field = focused_field(phone)
     if field is not None:
         phone.state.view.select_all = bool(field.value)
@@ -163,12 +164,23 @@ def copy(phone: Phone, *, cut: bool = False) -> None:
     if field is None or not phone.state.view.select_all:
         return
     phone.system.clipboard = field.value
+    phone.state.view.toolbar = False
     if cut:
         replace_text(phone, "", 0)
+    phone.invalidate()
 
 
 def paste(phone: Phone) -> None:
+    """Type what is on the clipboard."""
+    phone.state.view.toolbar = False
     insert(phone, phone.system.clipboard)
+
+
+def open_toolbar(phone: Phone) -> None:
+    """Select the focused text, as a long press does, and offer what can be done with it."""
+    select_all(phone)
+    phone.state.view.toolbar = True
+    phone.invalidate()
 
 
 def _cursor(phone: Phone, field: TextField) -> int:

@@ -1,13 +1,14 @@
-"""Text fields: where their text, label and cursor go, and which character lies under a finger."""
+"""Text fields: where their text, label and cursor go, which character lies under a finger, where fields are."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from emulators.simulator.view.compose import Context
 from emulators.simulator.view.text import FontKey, break_lines, clean, font, text_width
 from emulators.simulator.view.theme import TextStyle, text_style
-from emulators.simulator.view.widgets import TextField
+from emulators.simulator.view.widgets import TextField, Widget
 
 BULLET = "•"
 
@@ -128,3 +129,26 @@ def layout_field(field: TextField, width: int, min_h: int, max_h: int, context: 
         label_floats=floats,
         height=height,
     )
+
+
+_PARTS = ("app_bar", "body", "leading", "trailing", "bottom_bar", "fab")
+
+
+def fields_in(widget: Widget) -> Iterator[TextField]:
+    """Yield the text fields of a screen that is not laid out yet, in order."""
+    if isinstance(widget, TextField):
+        yield widget
+        return
+    for name in _PARTS:
+        inner = getattr(widget, name, None)
+        if isinstance(inner, Widget):
+            yield from fields_in(inner)
+    for child in (*getattr(widget, "children", ()), *getattr(widget, "actions", ())):
+        part = child[0] if isinstance(child, tuple) else child
+        if isinstance(part, Widget):
+            yield from fields_in(part)
+
+
+def find_field(widget: Widget, key: str) -> TextField | None:
+    """Return the text field with a key."""
+    return next((field for field in fields_in(widget) if field.key == key), None)

@@ -248,12 +248,14 @@ def _draw_slider(painter: Painter, node: Node, widget: Slider) -> None:
     half = 8 * density
     role = "primary" if widget.enabled else "on_surface" + DISABLED
     inactive = "primary_container" if widget.enabled else "on_surface/12"
-    edge = 6 * density
-    ends = _whole(left - edge, y - half, right + edge, y + half)
+    gap, outer = 6 * density, painter._clip
+    ends = _whole(left - gap, y - half, right + gap, y + half)
+    # Both parts are the whole track, each seen on its side of the thumb: round outside, straight inside.
+    painter._clip = outer.clip(Rect(ends[0], ends[1], round(thumb - gap), ends[3]))
+    painter.rounded(ends, half, color(role))
+    painter._clip = outer.clip(Rect(round(thumb + gap), ends[1], ends[2], ends[3]))
     painter.rounded(ends, half, color(inactive))
-    painter.rounded((ends[0], ends[1], round(thumb), ends[3]), half, color(role))
-    gap = _whole(thumb - 6 * density, y - half, thumb + 6 * density, y + half)
-    painter.rect(gap, color("surface"))
+    painter._clip = outer
     bar = _whole(thumb - 2 * density, y - 22 * density, thumb + 2 * density, y + 22 * density)
     painter.rounded(bar, 2 * density, color(role))
 

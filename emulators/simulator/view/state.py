@@ -19,13 +19,13 @@ class ViewState:
     """The next letter of the keyboard is a capital."""
     select_all: bool = False
     """The whole focused text is selected: the next character or deletion replaces it."""
+    toolbar: bool = False
+    """Cut, copy, paste float over the focused field."""
     overlay: Overlay = ""
     """What lies over all windows."""
     toast: str = ""
     toast_until_ms: int = 0
     """Uptime at which the toast goes; it is not shown from then on."""
     screen_on: bool = True
-    clock_seen: int = -1
-    """Minute of the status-bar clock that the cached scene shows."""
     autofocused: str = ""
     """The field that has had its `autofocus` ("activity token/key"), so that it takes the focus only once."""
