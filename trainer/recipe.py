@@ -1,0 +1,91 @@
+"""Recipes: Hydra configurations in `trainer/configs`, composed on top of verl's own."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import ConfigCompositionException, HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from envs.errors import TaskError, UnknownName
+
+CONFIGS = Path(__file__).parent / "configs"
+_NOT_RECIPES = frozenset({"base", "agent_loops"})
+
+
+def recipe_names() -> list[str]:
+    return sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem not in _NOT_RECIPES)
+
+
+def compose_recipe(name: str, overrides: Sequence[str] = ()) -> DictConfig:
+    """Return the recipe with overrides (`key=value`, `+new.key=value`), interpolations unresolved.
+
+    Raises:
+        UnknownName: no such recipe, or an override names no key; the message has close names.
+        TaskError: an override is malformed, or its value does not fit.
+    """
+    if name not in recipe_names():
+        raise UnknownName.of("recipe", name, recipe_names())
+    _check_keys(name, overrides)
+    try:
+        return _compose(name, overrides)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise TaskError(_first_line(error)) from None
+
+
+def _compose(name: str, overrides: Sequence[str]) -> DictConfig:
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(config_dir=str(CONFIGS), version_base=None):
+        return compose(name, overrides=list(overrides))
+
+
+def _check_keys(name: str, overrides: Sequence[str]) -> None:
+    plain = [override for override in overrides if re.match(r"[A-Za-z_]", override)]
+    if not plain:
+        return
+    for override in plain:
+        if "=" not in override:
+            raise TaskError(f"override {override!r} is not key=value")
+    groups = {path.parent.name for path in CONFIGS.glob("*/*.yaml")}
+    chosen = [override for override in plain if override.partition("=")[0] in groups]
+    try:
+        known = set(_keys(_compose(name, chosen)))
+    except ConfigCompositionException as error:
+        raise TaskError(_first_line(error)) from None
+    for override in plain:
+        key = override.partition("=")[0]
+        if key not in known and key not in groups:
+            raise UnknownName(f"no config key {key!r}; {_hint(key, known)}")
+
+
+def _hint(key: str, known: set[str]) -> str:
+    leaf = key.rpartition(".")[2]
+    close = difflib.get_close_matches(key, known, n=3, cutoff=0.6)
+    close += sorted(other for other in known if other.rpartition(".")[2] == leaf and other not in close)[:3]
+    return f"close: {', '.join(close[:4])}" if close else "see the recipe in trainer/configs"
+
+
+def _keys(config: Any, prefix: str = "") -> Iterator[str]:
+    for name in config:
+        path = f"{prefix}{name}"
+        yield path
+        child = config._get_node(name)
+        if isinstance(child, DictConfig) and not child._is_none() and not child._is_missing():
+            yield from _keys(child, f"{path}.")
+
+
+def _first_line(error: Exception) -> str:
+    cause = error.__cause__ or error
+    return str(cause).strip().splitlines()[0]
+
+
+def save_config(config: DictConfig, path: Path) -> None:
+    """Write a composed recipe; `OmegaConf.load` reads it back."""
+    path.write_text(OmegaConf.to_yaml(config))

@@ -1,0 +1,20 @@
+"""verl's SFT dataset for demonstrations, each encoded once: the few there are, are seen many times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from verl.utils.dataset.multiturn_sft_dataset import MultiTurnSFTDataset
+
+
+class DemonstrationDataset(MultiTurnSFTDataset):
+    """Rows of `messages` (with `<image>` placeholders) and `images`, as `trainer.warm_start` writes them."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._encoded: dict[int, dict[str, Any]] = {}
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        if index not in self._encoded:
+            self._encoded[index] = super().__getitem__(index)
+        return dict(self._encoded[index])
