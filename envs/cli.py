@@ -136,4 +136,5 @@ def tasks(
     for info in infos:
         splits = "all" if len(info.splits) == 3 else ", ".join(info.splits)
         table.add_row(info.name, info.suite, str(info.max_turns), splits, info.description)
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    console.print(table, width=None if console.is_terminal else 160)

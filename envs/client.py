@@ -252,8 +252,13 @@ class EnvClient:
         """
         stream = self._open_stub().Watch(pb.WatchRequest(session=session))
         try:
-            await stream.initial_metadata()
+            async with asyncio.timeout(self.config.call_timeout_s):
+                await stream.initial_metadata()
+            if stream.done():
+                await stream.read()  # raises what the server refused with
             yield self._events(stream)
+        except TimeoutError:
+            raise InfrastructureError(f"environment service at {self.address}: Watch was not answered") from None
         except grpc.aio.AioRpcError as error:
             raise _ours(error, self.address) from None
         finally:

@@ -181,6 +181,7 @@ class Session:
             EpisodeOver, LimitExceeded: nothing was done, and seq is not used up.
             InfrastructureError, EnvironmentFault, JudgeError: the episode is void.
         """
+        self._require_valid()
         if self._once.is_new(seq):
             self.require_running()
             limit = self.episode.limits.max_calls_per_step
@@ -191,10 +192,13 @@ class Session:
 
     def require_running(self) -> None:
         """Raises: EpisodeOver: the episode has ended. RLFactoryError: it is void, for this reason."""
-        if self.void is not None:
-            raise self.void
+        self._require_valid()
         if self.state is not EpisodeState.RUNNING:
             raise EpisodeOver(f"session {self.id}: the episode was {self.state} after {self.turns} turns")
+
+    def _require_valid(self) -> None:
+        if self.void is not None:
+            raise self.void.with_traceback(None)
 
     async def _play_or_void(self, seq: int, calls: Sequence[ToolCall]) -> Played:
         try:
