@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SEED ?= 1
 RECIPE ?= tiny_phone
 TRANSPORT ?= direct
-ADDRESS ?= 127.0.0.1:7300
+PORT ?= 7000
 POLICY ?= oracle
 ARGS ?=
 
@@ -43,8 +43,8 @@ format: setup  ## Format the code and mend what the linter can
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 
-serve: setup  ## Serve environments over gRPC: ADDRESS=127.0.0.1:7300
-	@$(BIN)/rlfactory serve --address $(ADDRESS) $(ARGS)
+serve: setup  ## Serve sessions on simulated phones over gRPC: PORT=7000 ARGS="--phones 8"
+	@$(BIN)/rlfactory serve --port $(PORT) $(ARGS)
 
 eval: setup  ## Evaluate a policy: POLICY=oracle|random|checkpoint:PATH|openai:URL,MODEL
 	@$(BIN)/rlfactory eval --policy $(POLICY) $(ARGS)
