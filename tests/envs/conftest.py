@@ -69,10 +69,11 @@ class BenchTool(Tool):
             await asyncio.sleep(0)
             self.bench.log.append(text)
             self.count += 1
-            return f"{text} {self.count}"
         except asyncio.CancelledError:
             self.bench.log.append(f"cancelled {text}")
             raise
+        else:
+            return f"{text} {self.count}"
         finally:
             self.bench.running -= 1
 
