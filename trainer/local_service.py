@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -30,7 +31,7 @@ class ServiceConfig:
     stop_timeout_s: float = 15.0
     """After SIGTERM; then SIGKILL."""
     log_path: Path | None = None
-    """Where its stderr goes; None: to ours."""
+    """Where its stderr goes; None: to a file that is gone with it."""
 
     def arguments(self) -> list[str]:
         return [
@@ -54,31 +55,33 @@ async def local_service(config: ServiceConfig) -> AsyncIterator[LocalService]:
     Raises: InfrastructureError: it did not come up; the message is its own last word.
     """
     with contextlib.ExitStack() as stack:
-        stderr = stack.enter_context(config.log_path.open("ab")) if config.log_path else None
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rlfactory-"))
+        log_path = config.log_path or Path(folder, "service.log")
         # A session of its own: Ctrl-C reaches us alone, and we end the service when the episodes have let go of it.
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "rlfactory", *config.arguments()),
             stdin=DEVNULL,
             stdout=PIPE,
-            stderr=stderr,
+            stderr=stack.enter_context(log_path.open("ab")),
             start_new_session=True,
         )
         try:
-            yield await _announced(process, config)
+            yield await _announced(process, config.start_timeout_s, log_path)
         finally:
             await asyncio.shield(_stop(process, config.stop_timeout_s))
 
 
-async def _announced(process: Process, config: ServiceConfig) -> LocalService:
+async def _announced(process: Process, timeout_s: float, log_path: Path) -> LocalService:
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(config.start_timeout_s):
+        async with asyncio.timeout(timeout_s):
             line = await process.stdout.readline()
     except TimeoutError:
-        raise InfrastructureError(f"the service did not come up within {config.start_timeout_s:g} s") from None
+        raise InfrastructureError(f"the service did not come up within {timeout_s:g} s") from None
     if not line:
-        where = f"; see {config.log_path}" if config.log_path else ""
-        raise InfrastructureError(f"the service ended with exit code {await process.wait()} before it listened{where}")
+        said = log_path.read_text(errors="replace").strip().splitlines()
+        last = said[-1].removeprefix("error: ") if said else f"exit code {await process.wait()}"
+        raise InfrastructureError(f"the service did not start: {last}")
     return LocalService(address=json.loads(line)["address"], pid=process.pid)
 
 

@@ -1,0 +1,65 @@
+"""The front door when all is well: quick, light, and readable by programs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+HEAVY = ("torch", "ray", "verl", "transformers", "skia", "grpc")
+START_S = 0.7
+"""A command that only prints something must not keep a person waiting."""
+
+
+def rlfactory(*arguments: str) -> str:
+    command = [sys.executable, "-m", "rlfactory", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("command", ["", "serve", "tasks", "train", "eval", "report"])
+def test_help_is_there_for_every_command(command: str) -> None:
+    shown = rlfactory(*command.split(), "--help")
+    assert "Usage: rlfactory" in shown
+
+
+def test_help_comes_at_once() -> None:
+    seconds = []
+    for _ in range(3):  # the machine may be busy with something else once
+        started_s = time.monotonic()
+        rlfactory("--help")
+        seconds.append(time.monotonic() - started_s)
+    assert min(seconds) < START_S
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = f"import sys, rlfactory; rlfactory.build_app(); print([m for m in {HEAVY} if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_tasks_need_neither_torch_nor_ray() -> None:
+    code = (
+        "import sys, rlfactory; assert rlfactory.run(['tasks', '--json']) == 0;"
+        "print([m for m in ('torch', 'ray', 'verl', 'transformers') if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+    assert len(json.loads(done.stdout)) >= 24
+
+
+def test_tasks_as_a_table_names_every_task() -> None:
+    names = [task["name"] for task in json.loads(rlfactory("tasks", "--json"))]
+    table = rlfactory("tasks")
+    assert [name for name in names if name not in table] == []
+
+
+def test_version() -> None:
+    assert rlfactory("--version").startswith("rlfactory 0.")
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    command = f"{sys.executable} -m rlfactory tasks --json | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("[\n", "")

@@ -1,0 +1,92 @@
+"""The front door when something is wrong: one clear line, an exit code, and nothing left running."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TIMEOUT_S = 60
+
+
+def rlfactory(*arguments: str, prefix: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    command = [*prefix, sys.executable, "-m", "rlfactory", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+
+
+def assert_one_line(done: subprocess.CompletedProcess[str], exit_code: int, words: str) -> None:
+    assert done.returncode == exit_code, done.stderr
+    assert re.fullmatch(r"error: [^\n]+\n", done.stderr), done.stderr
+    assert re.search(words, done.stderr), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("taskz", r"Did you mean 'tasks'"),
+        ("tasks --jsn", r"No such option.*--json"),
+        ("tasks --suite phon", r"no suite 'phon'; close: phone"),
+        ("tasks --split holdout", r"split 'holdout'"),
+        ("serve --port 99999", r"--port.*65535"),
+        ("serve --transport usb", r"--transport.*direct.*adb"),
+        ("eval", r"Missing option '--policy'"),
+        ("eval --policy orakel", r"no policy 'orakel'; close: oracle"),
+        ("eval --policy openai:nowhere", r"openai:URL,MODEL"),
+        ("eval --policy checkpoint:no/such", r"no checkpoint folder 'no/such'"),
+        ("eval --policy openai:http://h/v1,m --dialect qwen2_5", r"no dialect 'qwen2_5'; close: qwen2_5_vl"),
+        ("eval --policy oracle --episodes 0", r"--episodes.*greater than or equal to 1"),
+        ("eval --policy oracle --split holdout", r"--split.*validation"),
+        ("eval --policy oracle --ablate sound", r"--ablate.*image"),
+        ("report no/such/run", r"no run in no/such/run"),
+    ],
+)
+def test_a_slip_is_answered_by_one_line(line: str, words: str) -> None:
+    assert_one_line(rlfactory(*shlex.split(line)), 2, words)
+
+
+def test_unknown_task_lists_close_names() -> None:
+    done = rlfactory("eval", "--policy", "oracle", "--tasks", "settings.wifi_onn", "--episodes", "1")
+    assert_one_line(done, 2, r"no task of the validation split 'settings\.wifi_onn'; close: .*settings\.wifi_on")
+
+
+def test_a_service_that_is_not_there() -> None:
+    done = rlfactory("eval", "--policy", "random", "--address", "127.0.0.1:1")
+    assert_one_line(done, 1, r"no environment service at 127\.0\.0\.1:1")
+
+
+def test_a_port_in_use() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = rlfactory("serve", "--port", str(port), "--phones", "1")
+    assert_one_line(done, 1, rf"in use.*127\.0\.0\.1:{port}")
+
+
+def test_an_endpoint_that_is_not_there() -> None:
+    done = rlfactory("eval", "--policy", "openai:http://127.0.0.1:1/v1,m", "--episodes", "1")
+    assert_one_line(done, 1, r"no episode could be played.*no answer from http://127\.0\.0\.1:1/v1")
+
+
+def test_a_full_disk() -> None:
+    """A file system of 64 kB, in a mount namespace of its own so that nothing is left of it."""
+    script = 'mount -t tmpfs -o size=64k tmpfs "$0" && exec "$@"'
+    unshare = ("unshare", "-m") if os.geteuid() == 0 else ("unshare", "-rm")
+    folder = "/mnt"
+    if subprocess.run([*unshare, "bash", "-c", script, folder, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine allows no mount namespaces")
+    prefix = (*unshare, "bash", "-c", script, folder)
+    done = rlfactory("eval", "--policy", "oracle", "--episodes", "2", "--out", f"{folder}/run", prefix=prefix)
+    assert_one_line(done, 1, r"the disk is full")
+
+
+def test_debug_shows_where_it_happened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RLFACTORY_DEBUG", "1")
+    done = rlfactory("tasks", "--suite", "phon")
+    assert "Traceback" in done.stderr
+    assert done.stderr.endswith("error: no suite 'phon'; close: phone\n")
