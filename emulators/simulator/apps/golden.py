@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from emulators.simulator.apps.clock_data import Alarm
 from emulators.simulator.apps.contacts_data import Contact, Labeled
+from emulators.simulator.system import System
 
 WEEKDAYS: Final = 0b0011111
 
@@ -30,4 +33,43 @@ CONTACTS: Final = (
 ALARMS: Final = (
     Alarm(hour=7, minute=0, days=WEEKDAYS, label="Work"),
     Alarm(hour=9, minute=30, enabled=False),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GoldenFile:
+    """A file of a new phone."""
+
+    name: str
+    data: bytes
+    age_h: int
+    """Hours before the phone's clock at which it was last changed."""
+
+
+def write_golden(system: System, folder: str, files: Sequence[GoldenFile]) -> None:
+    """Write files into a folder that is there."""
+    now_ns = round(system.now().timestamp()) * 1_000_000_000
+    for file in files:
+        path = f"{folder}/{file.name}"
+        system.files.make_dirs(path.rpartition("/")[0])
+        system.files.write(path, file.data, modified_ns=now_ns - file.age_h * 3_600_000_000_000)
+
+
+NOTES: Final = (
+    GoldenFile(
+        name="shopping_list.md",
+        age_h=26,
+        data=b"# Shopping list\n\n- [ ] Oat milk\n- [ ] Tomatoes\n- [x] Bread\n- [ ] Coffee beans\n",
+    ),
+    GoldenFile(
+        name="weekly_plan.md",
+        age_h=74,
+        data=b"# Week 42\n\n**Monday** dentist at 9\n\n**Thursday** dinner with Emma\n\n"
+        b"> Call the landlord about the key.\n",
+    ),
+    GoldenFile(
+        name="ideas.txt",
+        age_h=340,
+        data=b"Learn three songs on the ukulele.\nHang the map in the hallway.\nBuild a shelf for the balcony.\n",
+    ),
 )

@@ -7,6 +7,7 @@ from emulators.simulator.apps.clock import CLOCK
 from emulators.simulator.apps.contacts import CONTACTS
 from emulators.simulator.apps.contacts_provider import CONTACTS_STORAGE
 from emulators.simulator.apps.launcher import LAUNCHER
+from emulators.simulator.apps.notes import MARKOR
 from emulators.simulator.apps.settings import SETTINGS
 
-ALL_APPS: tuple[App, ...] = (CLOCK, CONTACTS, SETTINGS, LAUNCHER, CONTACTS_STORAGE)
+ALL_APPS: tuple[App, ...] = (CLOCK, CONTACTS, MARKOR, SETTINGS, LAUNCHER, CONTACTS_STORAGE)
