@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar, assert_never
+from typing import TypeVar, assert_never
 
 import numpy as np
 
@@ -33,14 +33,14 @@ from emulators.device import (
 )
 from emulators.errors import ActionRejected, CommandFailed, DeviceError, DeviceLost, DeviceTimeout
 from emulators.keys import key_name
-from emulators.launching import LaunchableApp, find_app, launch_command
+from emulators.launching import LaunchableApp, find_app
 from emulators.points import require_on_screen
+from emulators.simulator.packages import short_component
+from emulators.simulator.phone import Phone, PhoneConfig
 from emulators.simulator.snapshots import SnapshotStore
+from emulators.simulator.system_image import GoldenImages
 from emulators.state import DeviceState
 from emulators.typing_plan import Enter, Keystrokes, Paste, plan_typing
-
-if TYPE_CHECKING:
-    from emulators.simulator.phone import Phone, PhoneConfig
 
 Result = TypeVar("Result")
 
@@ -62,7 +62,7 @@ class DirectDevice:
             serial=config.serial,
             width_px=config.width_px,
             height_px=config.height_px,
-            density_dpi=config.density_dpi,
+            density_dpi=config.density,
             model=config.model,
             sdk=33,
             simulated=True,
@@ -137,12 +137,13 @@ class DirectDevice:
 
     def _perform(self, action: DeviceAction) -> None:
         phone = self.phone
-        require_on_screen(action, phone.config.width_px, phone.config.height_px)
+        require_on_screen(action, phone.width_px, phone.height_px)
         match action:
             case Tap(x, y):
                 phone.tap(x, y)
             case DoubleTap(x, y):
-                phone.double_tap(x, y)
+                phone.tap(x, y)
+                phone.tap(x, y)
             case LongPress(x, y, duration_s):
                 phone.long_press(x, y, _ms(duration_s))
             case Swipe(x1, y1, x2, y2, duration_s):
@@ -172,14 +173,13 @@ class DirectDevice:
 
     def _open(self, name: str) -> None:
         apps = (
-            LaunchableApp(package=app.package, component=app.component(app.activities[0]), label=app.label)
+            LaunchableApp(
+                package=app.package, component=short_component(app.package, app.activities[0].name), label=app.label
+            )
             for app in self.phone.system.apps()
             if not app.hidden
         )
-        command = launch_command(find_app(name, apps))
-        output = self.phone.shell(command)
-        if output.exit_code:
-            raise CommandFailed(command, output.exit_code, output.stderr.decode(errors="replace"))
+        self.phone.system.open_app(find_app(name, apps).package)
 
     def _observe(self, spec: ImageSpec, with_tree: bool) -> Screen:
         phone = self.phone
@@ -188,16 +188,18 @@ class DirectDevice:
             image=phone.encode(spec),
             tree=phone.ui_tree() if with_tree else None,
             activity=phone.foreground,
-            width_px=phone.config.width_px,
-            height_px=phone.config.height_px,
+            width_px=phone.width_px,
+            height_px=phone.height_px,
         )
 
     def _push(self, path: str, data: bytes) -> None:
         files = self.phone.system.files
-        parent = path.rpartition("/")[0] or "/"
-        if not files.is_dir(parent):
-            files.make_dirs(parent)
-        files.write(path, data)
+        try:
+            files.make_dirs(path.rpartition("/")[0] or "/")
+            files.write(path, data, mode=0o660)
+        except OSError as error:
+            raise CommandFailed(f"push {path}", 1, error.strerror or str(error)) from error
+        self.phone.invalidate()
 
     def _pull(self, path: str) -> bytes:
         try:
@@ -212,9 +214,9 @@ class DirectDevice:
             raise DeviceError(f"{self.phone.config.serial}: no snapshot {name!r}") from None
 
     def _state(self) -> DeviceState:
-        from emulators.state import PROBE_COMMAND, parse_probe
+        from emulators.state import PROBE, parse_probe
 
-        output = self.phone.shell(PROBE_COMMAND)
+        output = self.phone.shell(PROBE)
         return parse_probe(output.stdout.decode(errors="replace"))
 
 
@@ -225,14 +227,13 @@ class DirectSource:
         self._config = config
         self._executor = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="phone")
         self._snapshots = SnapshotStore()
+        self._golden = GoldenImages()
         self._numbers = itertools.count(1)
 
     async def start(self) -> DirectDevice:
-        from emulators.simulator.phone import Phone
-
         config = replace(self._config, serial=f"direct-{next(self._numbers)}")
         try:
-            phone = await in_thread(self._executor, lambda: Phone(config))
+            phone = await in_thread(self._executor, lambda: Phone(config, golden=self._golden))
         except Exception as error:
             raise DeviceError(f"{config.serial} did not boot: {error!r}") from error
         return DirectDevice(phone, executor=self._executor, snapshots=self._snapshots)

@@ -1,0 +1,276 @@
+"""Any phone behind an adb serial: a real one, an emulator, a simulated one. It cannot tell which, and need not."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import numpy as np
+
+from emulators import settle as settling
+from emulators.adb_client import AdbClient, RawShellResult
+from emulators.adb_commands import (
+    DEVICE_FACTS,
+    FOREGROUND,
+    FRAME,
+    LAUNCHABLE_APPS,
+    action_command,
+    parse_apps,
+    parse_component,
+    parse_density,
+    parse_frame,
+    parse_raw,
+    parse_size,
+)
+from emulators.console import EmulatorConsole
+from emulators.deadline import within
+from emulators.device import (
+    DeviceAction,
+    DeviceInfo,
+    ImageSpec,
+    OpenApp,
+    Screen,
+    Settled,
+    ShellResult,
+    Snapshot,
+    TypeText,
+)
+from emulators.errors import ActionRejected, CommandFailed, DeviceError, DeviceLost, DeviceUnsupported
+from emulators.launching import LaunchableApp, find_app, launch_command
+from emulators.pixels import encode
+from emulators.points import require_on_screen
+from emulators.state import DeviceState
+from emulators.typing_plan import Enter, Paste, plan_typing
+from emulators.ui import UiNode, from_xml
+from emulators.uiautomator import Uiautomator
+
+_EMULATOR = re.compile(r"emulator-(\d+)")
+_MAX_COMMAND: Final = 60_000
+"""Bytes; longer ones are pushed as a script."""
+_OBSERVE_TRIES: Final = 5
+_ENTER: Final = "input keyevent KEYCODE_ENTER"
+
+
+class AdbDevice:
+    """A phone as a `Device`. Make one with `AdbDevice.connect`."""
+
+    def __init__(self, adb: AdbClient, info: DeviceInfo) -> None:
+        self._adb = adb
+        self._info = info
+        self._serial = info.serial
+        self._uiautomator = Uiautomator(adb, info.serial)
+        self._sequence = itertools.count(1)
+        self._apps: tuple[LaunchableApp, ...] = ()
+        self._closed = False
+
+    @classmethod
+    async def connect(cls, adb: AdbClient, serial: str, *, timeout_s: float, simulated: bool = False) -> AdbDevice:
+        """Return the phone once it is online, booted, and answers.
+
+        Args: simulated: only for reports.
+        Raises: DeviceLost, DeviceTimeout.
+        """
+        async with within(timeout_s, f"connecting to {serial}"):
+            await adb.wait_for_device(serial)
+            facts = (await adb.shell(serial, DEVICE_FACTS)).stdout.decode("utf-8", "replace")
+            width, height = parse_size(facts)
+            model, sdk, _ = facts.splitlines()[-3:]
+            device = cls(
+                adb,
+                DeviceInfo(
+                    serial=serial,
+                    width_px=width,
+                    height_px=height,
+                    density_dpi=parse_density(facts),
+                    model=model,
+                    sdk=int(sdk) if sdk.isdecimal() else 0,
+                    simulated=simulated,
+                ),
+            )
+            try:
+                await device._uiautomator.start()
+            except BaseException:
+                await device.close()
+                raise
+        return device
+
+    @property
+    def info(self) -> DeviceInfo:
+        return self._info
+
+    # --- acting
+
+    async def act(self, action: DeviceAction, *, timeout_s: float) -> None:
+        require_on_screen(action, self._info.width_px, self._info.height_px)
+        async with self._call("act", timeout_s):
+            match action:
+                case TypeText(text):
+                    await self._type(text)
+                case OpenApp(name):
+                    await self._must(launch_command(await self._find_app(name)))
+                case _:
+                    await self._must(action_command(action))
+
+    async def _type(self, text: str) -> None:
+        """Type text: pieces for `input` in one command, what it cannot enter by way of the clipboard."""
+        commands: list[str] = []
+        for piece in plan_typing(text):
+            if isinstance(piece, Paste):
+                await self._run_all(commands)
+                await self._paste(piece.text)
+            else:
+                commands.append(_ENTER if isinstance(piece, Enter) else piece.command)
+        await self._run_all(commands)
+
+    async def _run_all(self, commands: list[str]) -> None:
+        if commands:
+            await self._must(" && ".join(commands))
+            commands.clear()
+
+    async def _paste(self, text: str) -> None:
+        """Enter text through the clipboard, whose content is put back."""
+        before = await self._uiautomator.look("getClipboard")
+        await self._uiautomator.look("setClipboard", None, text)
+        await self._uiautomator.act("pasteClipboard")
+        await self._uiautomator.look("setClipboard", None, before or "")
+
+    async def _find_app(self, name: str) -> LaunchableApp:
+        try:
+            return find_app(name, self._apps)
+        except ActionRejected:
+            # Not known yet, or installed since.
+            listing = await self._must(LAUNCHABLE_APPS)
+            self._apps = parse_apps(listing.stdout.decode("utf-8", "replace"))
+            return find_app(name, self._apps)
+
+    # --- looking
+
+    async def settle(self, *, timeout_s: float) -> Settled:
+        async def look() -> object:
+            return await self._uiautomator.look("dumpWindowHierarchy", False, 50)
+
+        return await settling.settle(look, timeout_s=timeout_s)
+
+    async def observe(self, spec: ImageSpec, *, with_tree: bool, timeout_s: float) -> Screen:
+        """Picture, tree and activity of one moment: the look is repeated while they change meanwhile.
+
+        A screen that never rests (a video) is taken as it is after some tries.
+        """
+        async with self._call("observe", timeout_s):
+            xml = await self._dump() if with_tree else ""
+            for _ in range(_OBSERVE_TRIES):
+                activity, pixels, activity_after = parse_frame(await self._adb.execute(self._serial, FRAME))
+                xml_after = await self._dump() if with_tree else ""
+                if (activity, xml) == (activity_after, xml_after):
+                    break
+                xml = xml_after
+        height, width = pixels.shape[:2]
+        return Screen(
+            sequence=next(self._sequence),
+            image=encode(pixels, spec),
+            tree=self._read_tree(xml_after) if with_tree else None,
+            activity=activity_after,
+            width_px=width,
+            height_px=height,
+        )
+
+    async def _dump(self) -> str:
+        return str(await self._uiautomator.look("dumpWindowHierarchy", False, 50))
+
+    def _read_tree(self, xml: str) -> UiNode:
+        try:
+            return from_xml(xml)
+        except ValueError as error:
+            raise DeviceError(f"{self._serial}: {error}") from error
+
+    async def screenshot(self, *, timeout_s: float) -> np.ndarray:
+        async with self._call("screenshot", timeout_s):
+            pixels = parse_raw(await self._adb.execute(self._serial, "screencap"))
+        return np.ascontiguousarray(pixels[:, :, :3])
+
+    async def foreground(self, *, timeout_s: float) -> str:
+        """Return `package/class` of the resumed activity; "" when none is."""
+        return parse_component((await self.shell(FOREGROUND, timeout_s=timeout_s)).stdout)
+
+    # --- shell, files, state
+
+    async def shell(self, command: str, *, timeout_s: float) -> ShellResult:
+        async with self._call("shell", timeout_s):
+            result = await self._run(command)
+        return ShellResult(
+            stdout=result.stdout.decode("utf-8", "replace"),
+            stderr=result.stderr.decode("utf-8", "replace"),
+            exit_code=result.exit_code,
+        )
+
+    async def push(self, path: str, data: bytes, *, timeout_s: float) -> None:
+        """Write a file; it is as old as the phone's clock says, whatever ours says."""
+        async with self._call("push", timeout_s):
+            now_s = int((await self._must("date +%s")).stdout)
+            await self._adb.push(self._serial, path, data, mode=0o660, modified_s=now_s)
+
+    async def pull(self, path: str, *, timeout_s: float) -> bytes:
+        async with self._call("pull", timeout_s):
+            return await self._adb.pull(self._serial, path)
+
+    async def state(self, *, timeout_s: float) -> DeviceState:
+        from emulators.state import PROBE, parse_probe
+
+        return parse_probe((await self.shell(PROBE, timeout_s=timeout_s)).stdout)
+
+    # --- snapshots
+
+    async def save_snapshot(self, *, timeout_s: float) -> Snapshot:
+        snapshot = Snapshot(name=f"rl{uuid.uuid4().hex}")
+        async with self._call("save_snapshot", timeout_s):
+            await self._console().save_snapshot(snapshot.name)
+        return snapshot
+
+    async def load_snapshot(self, snapshot: Snapshot, *, timeout_s: float) -> None:
+        async with self._call("load_snapshot", timeout_s):
+            await self._console().load_snapshot(snapshot.name)
+
+    async def delete_snapshot(self, snapshot: Snapshot, *, timeout_s: float) -> None:
+        async with self._call("delete_snapshot", timeout_s):
+            await self._console().delete_snapshot(snapshot.name)
+
+    def _console(self) -> EmulatorConsole:
+        """The emulator's console: its port is part of the serial."""
+        emulator = _EMULATOR.fullmatch(self._serial)
+        if emulator is None:
+            raise DeviceUnsupported(f"{self._serial} is no emulator: it has no snapshots")
+        return EmulatorConsole(int(emulator[1]), self._adb.host)
+
+    async def close(self) -> None:
+        self._closed = True
+        await self._uiautomator.close()
+
+    # --- inside
+
+    @asynccontextmanager
+    async def _call(self, what: str, timeout_s: float) -> AsyncIterator[None]:
+        if self._closed:
+            raise DeviceLost(f"{self._serial} is closed")
+        async with within(timeout_s, f"{what} on {self._serial}"):
+            yield
+
+    async def _must(self, command: str) -> RawShellResult:
+        """Run a command that has to succeed. Raises: CommandFailed."""
+        result = await self._run(command)
+        if result.exit_code:
+            output = (result.stderr or result.stdout).decode("utf-8", "replace")
+            raise CommandFailed(command, result.exit_code, output)
+        return result
+
+    async def _run(self, command: str) -> RawShellResult:
+        if len(command.encode()) <= _MAX_COMMAND:
+            return await self._adb.shell(self._serial, command)
+        script = f"/data/local/tmp/{uuid.uuid4().hex}.sh"
+        await self._adb.push(self._serial, script, command.encode(), mode=0o755, modified_s=0)
+        quoted = shlex.quote(script)
+        return await self._adb.shell(self._serial, f"sh {quoted}; code=$?; rm {quoted}; exit $code")
