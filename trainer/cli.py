@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+from envs.errors import InfrastructureError
 
 if TYPE_CHECKING:
     from trainer.evaluate import EvalConfig, Evaluation
@@ -18,6 +21,45 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 RUNS = Path("runs")
+
+
+@app.command()
+def train(
+    recipe: Annotated[str, typer.Argument(help="A recipe of trainer/configs.")] = "tiny_phone",
+    overrides: Annotated[list[str] | None, typer.Argument(help="key=value, verl's own keys included.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of model, episodes and sampling.")] = 1,
+    transport: Annotated[Literal["direct", "adb"], typer.Option(help="How the service reaches its phones.")] = "direct",
+    name: Annotated[str | None, typer.Option(help="Of the run's folder; by default recipe and time.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint of NAME or latest.")] = False,
+    runs: Annotated[Path, typer.Option(help="Where runs are kept.")] = RUNS,
+) -> None:
+    """Train an agent by a recipe."""
+    from rich.console import Console
+
+    from trainer.process import ChildFailed
+    from trainer.report import write_report
+    from trainer.train import run
+    from trainer.train_view import summary_view, training_view
+
+    # A polite end goes the way of Ctrl-C: checkpoints are kept, phones and servers are ended.
+    signal.signal(signal.SIGTERM, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
+    own = [f"rlfactory.seed={seed}", f"rlfactory.service.transport={transport}", *(overrides or [])]
+    console = Console(highlight=False)
+    folder = runs / (name or "latest")
+    with training_view(console) as view:
+        try:
+            summary = run(recipe, own, runs=runs, name=name, resume=resume, progress=view.tell)
+        except ChildFailed as error:
+            raise InfrastructureError(str(error)) from error
+        except KeyboardInterrupt:
+            console.print(
+                f"stopped; what was learnt is kept in {folder.resolve()}; go on with: rlfactory train --resume"
+            )
+            raise
+        finally:
+            if view.began:  # also a run that was stopped or failed has something to show
+                page = write_report(folder)
+    console.print(summary_view(summary, page), soft_wrap=True)
 
 
 @app.command("eval")

@@ -21,7 +21,7 @@ def progress_bar(console: Console, total: int) -> Iterator[OnPlayed]:
     """Show how many episodes are done and solved; yield what is to be told of each."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     solved = judged = 0
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("playing", total=total)
 
         def on_played(played: Played) -> None:

@@ -79,10 +79,14 @@ async def _announced(process: Process, timeout_s: float, log_path: Path) -> Loca
     except TimeoutError:
         raise InfrastructureError(f"the service did not come up within {timeout_s:g} s") from None
     if not line:
-        said = log_path.read_text(errors="replace").strip().splitlines()
-        last = said[-1].removeprefix("error: ") if said else f"exit code {await process.wait()}"
-        raise InfrastructureError(f"the service did not start: {last}")
+        raise InfrastructureError(f"the service did not start: {last_words(log_path) or await process.wait()}")
     return LocalService(address=json.loads(line)["address"], pid=process.pid)
+
+
+def last_words(log_path: Path) -> str:
+    """Return the last line that a service said, "" if it said nothing."""
+    lines = log_path.read_text(errors="replace").strip().splitlines()
+    return lines[-1].removeprefix("error: ") if lines else ""
 
 
 async def _stop(process: Process, timeout_s: float) -> None:
