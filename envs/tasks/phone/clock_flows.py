@@ -14,23 +14,24 @@ async def add_alarm(hand: Hand, time: Time, *, label: str = "") -> None:
     await hand.tap("Add alarm")
     await _pick(hand, time)
     if label:
-        await hand.tap("Add label")
+        await find_and_tap(hand, "Add label")
         await hand.type(label)
         await hand.tap("OK")
 
 
 async def toggle_alarm(hand: Hand, time: Time) -> None:
     await open_alarms(hand)
-    await hand.scroll_to(time.text)
+    await find_and_tap(hand, f"Alarm {time}")
 
 
 async def delete_alarm(hand: Hand, time: Time) -> None:
     await open_alarms(hand)
-    await find_and_tap(hand, time.text)
-    await hand.tap("Delete")
+    await find_and_tap(hand, f"Expand alarm {time}")
+    await find_and_tap(hand, "Delete")
 
 
 async def move_alarm(hand: Hand, time: Time, new: Time) -> None:
+    """Give the alarm at `time` another time."""
     await open_alarms(hand)
     await find_and_tap(hand, time.text)
     await _pick(hand, new)
@@ -38,7 +39,7 @@ async def move_alarm(hand: Hand, time: Time, new: Time) -> None:
 
 async def open_alarms(hand: Hand) -> None:
     await hand.open("Clock")
-    await hand.tap("Alarm")
+    await hand.tap("Alarm", index=-1)
 
 
 async def _pick(hand: Hand, time: Time) -> None:

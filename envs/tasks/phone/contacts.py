@@ -23,6 +23,7 @@ class ContactsTask(PhoneTask):
     """One person matters; the others are there to be left alone."""
 
     apps: ClassVar[tuple[str, ...]] = (contact_flows.CONTACTS,)
+    max_turns: ClassVar[int] = 20
     knows_person: ClassVar[bool] = True
     """Whether the person is saved at the start."""
 
@@ -226,7 +227,6 @@ class WhoseNumber(ContactsTask):
     name: ClassVar[str] = "contacts.whose_number"
     description: ClassVar[str] = "Say whose number a given one is"
     splits: ClassVar[tuple[Split, ...]] = ("test",)
-    max_turns: ClassVar[int] = 20
     wordings: ClassVar[Pool[str]] = {
         "test": ("I missed a call from {person.number}. Which contact is that? Answer with the full name only.",)
     }
@@ -239,13 +239,7 @@ class WhoseNumber(ContactsTask):
         return ()
 
     async def solve(self, hand: Hand) -> None:
-        candidates = sorted((self.person, *self.others), key=lambda person: person.full_name)
-        for candidate in candidates:
-            read = await contact_flows.read_number(hand, candidate)
-            if same_answer(read, self.person.number):
-                await hand.finish(answer=candidate.full_name)
-                return
-        raise LookupError(f"no contact has {self.person.number}")
+        await hand.finish(answer=await contact_flows.name_of(hand, self.person.number))
 
 
 TASKS: tuple[type[PhoneTask], ...] = (

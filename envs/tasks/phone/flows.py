@@ -5,6 +5,7 @@ from __future__ import annotations
 from envs.tasks.hand import Hand, OracleStuck
 
 SETTINGS = "com.android.settings"
+MAX_BACKS = 5
 
 
 async def open_settings(hand: Hand, *route: str) -> None:
@@ -18,6 +19,16 @@ async def find_and_tap(hand: Hand, text: str) -> None:
     """Tap what has exactly this text, scrolling to it first when it is not in view."""
     await hand.scroll_to(text)
     await hand.tap(text)
+
+
+async def back_until(hand: Hand, text: str) -> None:
+    """Press BACK until something on the screen has exactly this text. Raises: OracleStuck: nothing has."""
+    for _ in range(MAX_BACKS):
+        if hand.sees(text):
+            return
+        await hand.key("BACK")
+    if not hand.sees(text):
+        raise OracleStuck(f"no {text!r} by going back")
 
 
 async def toggle_wifi(hand: Hand) -> None:
@@ -53,3 +64,8 @@ def text_below(hand: Hand, label: str) -> str:
     if label not in texts[:-1]:
         raise OracleStuck(f"nothing follows {label!r} among {texts}")
     return texts[texts.index(label) + 1]
+
+
+def titles(hand: Hand, resource_id: str) -> list[str]:
+    """Return the first text inside each node with this id, from top to bottom."""
+    return [next(inner.text for inner in node.walk() if inner.text) for node in hand.find(resource_id=resource_id)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from emulators.device import Device
-from envs.tasks.hand import Hand
+from envs.tasks.hand import Hand, OracleStuck
 from envs.tasks.phone import note_flows
 from envs.tasks.phone.base import PhoneTask, Pool, literal, pick, same_answer, sample
 from envs.tasks.phone.pools import FOLDERS, NOTE_NAMES, NOTE_TEXTS
@@ -49,6 +49,7 @@ class NotesTask(PhoneTask):
     """One note matters; the others are there to be left alone."""
 
     apps: ClassVar[tuple[str, ...]] = (note_flows.NOTES,)
+    max_turns: ClassVar[int] = 20
 
     note: Note
     others: tuple[Note, ...]
@@ -247,7 +248,6 @@ class CreateNoteFolder(NotesTask):
 class MoveNote(NotesTask):
     name: ClassVar[str] = "notes.move"
     description: ClassVar[str] = "Move a note into a folder"
-    max_turns: ClassVar[int] = 20
     wordings: ClassVar[Pool[str]] = {
         "train": (
             "Move the Markor note {note.name} into the folder {folder}.",
@@ -300,7 +300,7 @@ class DeleteNewestNote(NotesTask):
 class FindNote(NotesTask):
     name: ClassVar[str] = "notes.find"
     description: ClassVar[str] = "Say which note has a given text"
-    max_turns: ClassVar[int] = 20
+    max_turns: ClassVar[int] = 25
     wordings: ClassVar[Pool[str]] = {
         "train": ('Which Markor note says "{note.text}"? Answer with its file name only.',),
         "validation": ('Find the Markor note with the text "{note.text}" and answer with just its file name.',),
@@ -315,11 +315,12 @@ class FindNote(NotesTask):
         return ()
 
     async def solve(self, hand: Hand) -> None:
-        for name in sorted(note.name for note in self.start_notes()):
+        names = [name for name in await note_flows.listed(hand) if name.endswith(".md")]
+        for name in names:
             if await note_flows.read(hand, name) == self.note.text:
                 await hand.finish(answer=name)
                 return
-        raise LookupError(f"no note says {self.note.text!r}")
+        raise OracleStuck(f"no note says {self.note.text!r}")
 
 
 TASKS: tuple[type[PhoneTask], ...] = (

@@ -11,6 +11,9 @@ from envs.tasks.phone.base import run
 from envs.tasks.phone.pools import Person
 from envs.tasks.phone.times import Time
 
+CLOCK = "com.google.android.deskclock"
+ALARMS_DATABASE = f"/data/data/{CLOCK}/databases/alarms.db"
+ALARM_COLUMNS = "hour, minutes, daysofweek, enabled, vibrate, label, delete_after_use"
 CONTACTS_URI = "content://com.android.contacts"
 MOBILE = 2
 """The phone label "Mobile" of ContactsContract."""
@@ -79,4 +82,10 @@ class SeedAlarm:
 
 async def seed_alarms(device: Device, alarms: Sequence[SeedAlarm], *, timeout_s: float) -> None:
     """Make these the only alarms of the phone."""
-    await run(device, ["pm clear com.google.android.deskclock"], timeout_s=timeout_s)
+    statements = ["DELETE FROM alarm_instances", "DELETE FROM alarm_templates"]
+    for alarm in alarms:
+        label = alarm.label.replace("'", "''")
+        values = f"{alarm.time.hour}, {alarm.time.minute}, 0, {int(alarm.on)}, 1, '{label}', 0"
+        statements.append(f"INSERT INTO alarm_templates ({ALARM_COLUMNS}) VALUES ({values})")
+    command = f"sqlite3 {ALARMS_DATABASE} {shlex.quote('; '.join(statements) + ';')}"
+    await run(device, [f"am force-stop {CLOCK}", command], timeout_s=timeout_s)
