@@ -271,7 +271,7 @@ def _field(
     return Row(
         children=(
             margin,
-            TextField(key=key, value=value, on_change=write, hint=hint, label=hint, number=number, weight=1),
+            TextField(key=key, value=value, on_change=write, label=hint, number=number, weight=1),
         ),
         gap=16,
         padding=(16, 0, 16, 0),

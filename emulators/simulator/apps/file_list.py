@@ -56,8 +56,19 @@ def found_items(system: System, folder: str, query: str) -> list[FileItem]:
     return [
         file_item(system, path)
         for path in below
-        if text in posixpath.basename(path).casefold() and "/." not in path and f"{STORAGE}/Android" not in path
+        if text in posixpath.basename(path).casefold() and _is_for_people(path)
     ]
+
+
+def shared_files(system: System) -> list[FileItem]:
+    """Return all files of shared storage, wherever they are."""
+    items = [file_item(system, path) for path in system.files.walk(STORAGE) if _is_for_people(path)]
+    return [item for item in items if not item.is_dir]
+
+
+def _is_for_people(path: str) -> bool:
+    """Tell whether a file manager shows a path: no hidden files, none that apps keep for themselves."""
+    return "/." not in path and not path.startswith(f"{STORAGE}/Android/")
 
 
 def sort_items(items: Iterable[FileItem], key: SortKey, *, reverse: bool = False) -> list[FileItem]:

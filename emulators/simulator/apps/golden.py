@@ -73,3 +73,27 @@ NOTES: Final = (
         data=b"Learn three songs on the ukulele.\nHang the map in the hallway.\nBuild a shelf for the balcony.\n",
     ),
 )
+
+_PNG: Final = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
+    "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
+)
+_WAV: Final = b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0@\x1f\0\0@\x1f\0\0\1\0\x08\0data\0\0\0\0"
+_PDF: Final = (
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\n%%EOF\n"
+)
+
+SHARED_FILES: Final = (
+    GoldenFile(name="Download/boarding_pass.pdf", age_h=52, data=_PDF),
+    GoldenFile(
+        name="Download/train_times.csv", age_h=170, data=b"line,departs,arrives\nS1,07:12,07:48\nS1,07:42,08:18\n"
+    ),
+    GoldenFile(name="Download/coffee_guide.txt", age_h=410, data=b"Grind fresh, 60 g per liter, water at 93 C.\n"),
+    GoldenFile(name="Documents/rental_agreement.pdf", age_h=900, data=_PDF + b"% page 2\n"),
+    GoldenFile(name="Documents/packing_list.txt", age_h=100, data=b"passport\ncharger\nrain jacket\nbook\n"),
+    GoldenFile(name="Pictures/sunset_pier.png", age_h=30, data=_PNG),
+    GoldenFile(name="Pictures/whiteboard.png", age_h=222, data=_PNG + b"\0"),
+    GoldenFile(name="DCIM/IMG_20231008_101500.png", age_h=173, data=_PNG + b"\0\0"),
+    GoldenFile(name="Music/field_recording.wav", age_h=1200, data=_WAV),
+)
+"""Paths below the shared storage."""

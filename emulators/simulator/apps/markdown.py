@@ -21,10 +21,9 @@ def rendered(text: str) -> Widget:
 
 
 def _line(line: str) -> Widget:
-    if not line:
-        return Spacer(height=8)
-    if len(line) >= 3 and set(line) in ({"-"}, {"*"}, {"_"}):
-        return Divider()
+    rule = len(line) >= 3 and set(line) in ({"-"}, {"*"}, {"_"})
+    if rule or not line:
+        return Divider() if rule else Spacer(height=8)
     marked = _MARKED.fullmatch(line)
     if marked is None:
         return Text(text=_plain(line))

@@ -108,7 +108,7 @@ class WifiSettings(Activity):
         if wifi.on:
             current = next((network for network in NETWORKS if network.ssid == wifi.connected), None)
             if current:
-                children.insert(0, self._connected(system, current))
+                children.append(self._connected(system, current))
             children.extend(self._network(system, network) for network in NETWORKS if network is not current)
         else:
             children.append(note("To see available networks, turn Wi-Fi on."))
