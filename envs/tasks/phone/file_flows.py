@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envs.tasks.hand import Hand
-from envs.tasks.phone.flows import find_and_tap
+from envs.tasks.phone.flows import find, find_and_tap
 
 FILES = "com.google.android.documentsui"
 
@@ -50,5 +50,5 @@ async def listed(hand: Hand) -> list[str]:
 
 
 async def select(hand: Hand, name: str) -> None:
-    await hand.scroll_to(name)
+    await find(hand, name)
     await hand.long_press(name)

@@ -6,19 +6,34 @@ from envs.tasks.hand import Hand, OracleStuck
 
 SETTINGS = "com.android.settings"
 MAX_BACKS = 5
+MAX_SWIPES = 5
 
 
 async def open_settings(hand: Hand, *route: str) -> None:
-    """Open Settings and go down by these labels, scrolling to each."""
+    """Open Settings at its first page and go down by these labels, scrolling to each."""
     await hand.open("Settings")
+    await back_until(hand, "Settings")
     for label in route:
         await find_and_tap(hand, label)
 
 
 async def find_and_tap(hand: Hand, text: str) -> None:
     """Tap what has exactly this text, scrolling to it first when it is not in view."""
-    await hand.scroll_to(text)
+    await find(hand, text)
     await hand.tap(text)
+
+
+async def find(hand: Hand, text: str) -> None:
+    """Scroll until something has exactly this text: down the list, then once more from its top."""
+    try:
+        await hand.scroll_to(text)
+    except OracleStuck:
+        for _ in range(MAX_SWIPES):
+            before = hand.observation.tree_xml
+            await hand.swipe("down")
+            if hand.observation.tree_xml == before:
+                break
+        await hand.scroll_to(text)
 
 
 async def back_until(hand: Hand, text: str) -> None:

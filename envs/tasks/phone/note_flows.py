@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from envs.tasks.hand import Hand
-from envs.tasks.phone.flows import back_until, find_and_tap, titles
+from envs.tasks.phone.flows import back_until, find, find_and_tap, titles
 
 NOTES = "net.gsantner.markor"
 LIST_ITEM = "opoc_filesystem_item"
@@ -79,5 +79,5 @@ async def open_note(hand: Hand, name: str) -> None:
 
 async def select(hand: Hand, name: str) -> None:
     await open_list(hand)
-    await hand.scroll_to(name)
+    await find(hand, name)
     await hand.long_press(name)
