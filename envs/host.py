@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 import secrets
 import time
 from collections import Counter
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from emulators.device import Snapshot
 from emulators.errors import CommandFailed, DeviceError, PoolExhausted
 from emulators.pool import PhoneState, Pool
-from envs.errors import EnvironmentFault, InfrastructureError, LimitExceeded, SessionNotFound, TaskError
+from envs.errors import (
+    Blame,
+    EnvironmentFault,
+    InfrastructureError,
+    LimitExceeded,
+    RLFactoryError,
+    SessionNotFound,
+    TaskError,
+)
 from envs.events import EventBus
 from envs.faults import device_failure
 from envs.goldens import EpisodeKey, Goldens
-from envs.limits import Limits
+from envs.limits import Limits, bounded
 from envs.rewards.rubric import Rubric
 from envs.session import Episode, HeldPhone, Played, Session
 from envs.tasks.registry import TaskRegistry
 from envs.tools.registry import ToolRegistry
-from envs.types import ResetResult, SessionOptions, Split, ToolCall
+from envs.types import ResetResult, SessionOptions, Split, StepResult, ToolCall
 
 
 @dataclass(eq=False)
@@ -38,9 +45,6 @@ class _Tenant:
     expires_at_s: float = 0.0
     """By the event loop's clock."""
     timer: asyncio.TimerHandle | None = None
-    reported_turn: int = 0
-    """Turns and failures are counted once, however often they are asked for."""
-    reported_void: bool = False
 
 
 class SessionHost:
@@ -128,7 +132,7 @@ class SessionHost:
         """Return a session in the golden state of its episode; a phone that does not get there is replaced."""
         failure: DeviceError | None = None
         for _ in range(self.limits.reset_attempts):
-            session = Session(_new_id(), episode, await self._hold_phone(episode))
+            session = Session(_new_id(), episode, await self._hold_phone(episode), listener=self)
             problem = ""
             try:
                 await session.begin(self._tools)
@@ -217,7 +221,7 @@ class SessionHost:
         failure: DeviceError | None = None
         for _ in range(self.limits.reset_attempts):
             phone = await self._hold_phone(parent.episode, host=parent.phone.host if parent.phone else None)
-            child = Session(_new_id(), parent.episode, phone, turns=parent.turns)
+            child = Session(_new_id(), parent.episode, phone, listener=self, turns=parent.turns)
             try:
                 if phone is not None and snapshot is not None:
                     await phone.device.load_snapshot(snapshot, timeout_s=self.limits.setup_timeout_s)
@@ -238,22 +242,24 @@ class SessionHost:
 
     async def step(self, session_id: str, seq: int, calls: Sequence[ToolCall]) -> tuple[Played, float]:
         """Carry out one turn; see `Session.step`. Returns it with the new end of the lease (Unix time)."""
-        tenant = self._find(session_id)
-        session = tenant.session
-        turns, was_void = session.turns, session.void is not None
+        session = self._find(session_id).session
         try:
             played = await session.step(seq, calls)
         finally:
-            expiry_s = self._touch(session_id)
-            if session.void is not None and not was_void and not tenant.reported_void:
-                tenant.reported_void = True
-                self.counters["void_episodes"] += 1
-                self.events.emit("failure", session_id, f"step {seq}: {session.void}")
-        if session.turns > turns and tenant.reported_turn < session.turns:
-            tenant.reported_turn = session.turns
-            self.counters["steps"] += 1
-            self.events.emit("step", session_id, f"step {seq}: {session.state}, reward {played.result.reward.total:g}")
-        return played, expiry_s
+            lease_expiry_s = self._touch(session_id)
+        return played, lease_expiry_s
+
+    def turn_played(self, session_id: str, result: StepResult) -> None:
+        """See `envs.session.Listener`."""
+        self.counters["steps"] += 1
+        reward = result.reward
+        self.events.emit("step", session_id, f"{result.state}, progress {reward.progress:g}, reward {reward.total:g}")
+
+    def went_void(self, session_id: str, error: RLFactoryError) -> None:
+        """See `envs.session.Listener`."""
+        self.counters["void_episodes"] += 1
+        self.counters["infra_failures"] += error.blame is Blame.INFRASTRUCTURE
+        self.events.emit("failure", session_id, f"{error.reason}: {error}")
 
     def renew(self, session_id: str) -> float:
         """Renew the lease; return its end (Unix time). Raises: SessionNotFound."""
@@ -339,27 +345,6 @@ class SessionHost:
             lease_expiry_s=self._touch(session.id),
             state_hash=session.state_hash,
         )
-
-
-def bounded(options: SessionOptions, limits: Limits) -> SessionOptions:
-    """Return the options within the service's limits. Raises: TaskError: a value that makes no sense."""
-    checks = (
-        ("image_quality", options.image_quality, 1 <= options.image_quality <= 100, "from 1 to 100"),
-        ("multiple_px", options.multiple_px, 1 <= options.multiple_px <= 256, "from 1 to 256"),
-        ("max_pixels", options.max_pixels, options.max_pixels is None or options.max_pixels > 0, "above 0"),
-        ("max_turns", options.max_turns, options.max_turns is None or options.max_turns > 0, "above 0"),
-        ("lease_s", options.lease_s, 0 < options.lease_s < math.inf, "above 0"),
-        ("step_timeout_s", options.step_timeout_s, 0 < options.step_timeout_s < math.inf, "above 0"),
-        ("group", f"of {len(options.group)} characters", len(options.group) <= 200, "at most 200 characters"),
-    )
-    for name, value, fine, rule in checks:
-        if not fine:
-            raise TaskError(f"option {name} is {value}; it must be {rule}")
-    return replace(
-        options,
-        lease_s=min(options.lease_s, limits.max_lease_s),
-        step_timeout_s=min(options.step_timeout_s, limits.max_step_timeout_s),
-    )
 
 
 async def _all_or_none(making: Sequence[Coroutine[None, None, Session]]) -> list[Session]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import math
+from dataclasses import dataclass, fields, replace
+
+from envs.errors import TaskError
+from envs.types import SessionOptions
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,3 +44,24 @@ class Limits:
             value = getattr(self, field.name)
             if not value > 0:
                 raise ValueError(f"{field.name} must be above 0, got {value}")
+
+
+def bounded(options: SessionOptions, limits: Limits) -> SessionOptions:
+    """Return the options within the service's limits. Raises: TaskError: a value that makes no sense."""
+    checks = (
+        ("image_quality", options.image_quality, 1 <= options.image_quality <= 100, "from 1 to 100"),
+        ("multiple_px", options.multiple_px, 1 <= options.multiple_px <= 256, "from 1 to 256"),
+        ("max_pixels", options.max_pixels, options.max_pixels is None or options.max_pixels > 0, "above 0"),
+        ("max_turns", options.max_turns, options.max_turns is None or options.max_turns > 0, "above 0"),
+        ("lease_s", options.lease_s, 0 < options.lease_s < math.inf, "above 0"),
+        ("step_timeout_s", options.step_timeout_s, 0 < options.step_timeout_s < math.inf, "above 0"),
+        ("group", f"of {len(options.group)} characters", len(options.group) <= 200, "at most 200 characters"),
+    )
+    for name, value, fine, rule in checks:
+        if not fine:
+            raise TaskError(f"option {name} is {value}; it must be {rule}")
+    return replace(
+        options,
+        lease_s=min(options.lease_s, limits.max_lease_s),
+        step_timeout_s=min(options.step_timeout_s, limits.max_step_timeout_s),
+    )

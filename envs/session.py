@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from emulators.device import Device
 from emulators.errors import DeviceError
@@ -80,10 +80,24 @@ class HeldPhone:
     """Takes what is wrong with the phone, "" for nothing. Giving back twice is harmless."""
 
 
+class Listener(Protocol):
+    """Who is told what becomes of a session."""
+
+    def turn_played(self, session_id: str, result: StepResult) -> None:
+        """A new turn is over (told once, however often its result is asked for)."""
+        ...
+
+    def went_void(self, session_id: str, error: RLFactoryError) -> None:
+        """The episode failed, and counts for nothing."""
+        ...
+
+
 class Session:
     """One episode. Make it, then `begin` or `begin_as_fork`; its owner ends it by `close`."""
 
-    def __init__(self, session_id: str, episode: Episode, phone: HeldPhone | None, *, turns: int = 0) -> None:
+    def __init__(
+        self, session_id: str, episode: Episode, phone: HeldPhone | None, *, listener: Listener, turns: int = 0
+    ) -> None:
         """`phone` is None in text-only tasks; `turns` were played before a fork."""
         self.id = session_id
         self.episode = episode
@@ -101,6 +115,8 @@ class Session:
         self._executor = Executor(self._tools, max_output_chars=episode.limits.max_output_chars)
         self._once: AtMostOnce[Played] = AtMostOnce(done=turns, grace_s=episode.limits.orphan_grace_s)
         self._sent = SentImages()
+        self._listener = listener
+        self._closing = False
         self.lock = asyncio.Lock()
         """Held while the phone is used: by a step, by a fork."""
 
@@ -242,6 +258,7 @@ class Session:
         result = StepResult(
             results=results, observation=self.observation, reward=self._reward, state=self.state, timing=timing
         )
+        self._listener.turn_played(self.id, result)
         return Played(result=result, with_bytes=self._sent.is_new(self.observation))
 
     async def _look(self, timeout_s: float) -> None:
@@ -277,6 +294,8 @@ class Session:
     def _end_as_void(self, error: RLFactoryError, *, problem: str = "") -> RLFactoryError:
         self.void = error
         self._return_phone(problem)
+        if not self._closing:
+            self._listener.went_void(self.id, error)
         return error
 
     def _return_phone(self, problem: str) -> None:
@@ -285,6 +304,7 @@ class Session:
 
     async def close(self, *, problem: str = "") -> None:
         """Cancel what runs and give the phone back. Idempotent, never raises."""
+        self._closing = True
         await self._once.cancel()
         async with self.lock:
             for tool in self._tools.values():
