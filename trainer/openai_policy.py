@@ -12,18 +12,16 @@ from typing import Any, Final, Self
 import httpx
 
 from envs.errors import TaskError
-from envs.types import ImageRef
+from envs.types import ImageRef, SessionOptions
 from trainer.context import Message, keep_last_images
 from trainer.conversation import Reply
 from trainer.dialects import get_dialect
-from trainer.policies import ModelPolicy, PolicyConfig
-from trainer.rollout import EngineFailed
+from trainer.policies import DEFAULT_PATCHES, ModelPolicy, PolicyConfig
+from trainer.rollout import EngineFailed, session_options
 
 MAX_REPLY_BYTES: Final = 1 << 20
 PASSING: Final = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
 """Worth another attempt, as every 5xx is."""
-DEFAULT_PATCHES: Final = 640
-"""Of a screenshot where no pixel budget is given: 592 tokens for a tall phone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,7 +141,8 @@ class OpenAIPolicy(ModelPolicy):
         """Raises: UnknownName: no such dialect."""
         dialect = get_dialect(config.dialect)
         pixels = config.max_pixels or DEFAULT_PATCHES * dialect.multiple_px**2
-        super().__init__(name=f"openai:{model}", dialect=dialect, max_pixels=pixels)
+        options = session_options(dialect, SessionOptions(max_pixels=pixels))
+        super().__init__(name=f"openai:{model}", dialect=dialect, options=options)
         self._endpoint = Endpoint(url=url, model=model, config=config, rule=rule)
         self._keep_images = keep_images
 

@@ -25,6 +25,8 @@ from trainer.stage import Stage, screen_size
 
 GENERATE_TIMEOUT_S: Final = 600.0
 """Of one turn, an endpoint's retries included."""
+DEFAULT_PATCHES: Final = 640
+"""Of a screenshot where nothing bounds its pixels: 592 tokens for a tall phone."""
 KINDS: Final = ("oracle", "random", "checkpoint", "openai")
 
 
@@ -69,8 +71,6 @@ class PolicyConfig:
     api_key: str = ""
     request_timeout_s: float = 120.0
     max_tokens: int = 512
-    device: str = "auto"
-    """Of a checkpoint: cpu, cuda, or auto."""
 
 
 def make_policy(spec: str, config: PolicyConfig) -> Policy:
@@ -109,7 +109,7 @@ def _checkpoint(rest: str, config: PolicyConfig) -> Policy:
     folder = Path(rest)
     if not rest or not folder.is_dir():
         raise TaskError(f"no checkpoint folder {rest!r}; after a training run: checkpoint:runs/latest/policy")
-    from trainer.checkpoint_policy import CheckpointPolicy
+    from trainer.verl_checkpoint import CheckpointPolicy
 
     return CheckpointPolicy(folder=folder, config=config)
 
@@ -179,10 +179,10 @@ class RandomPolicy:
 class ModelPolicy(ABC):
     """A model that writes text in a dialect; the episode loop is the one that training uses."""
 
-    def __init__(self, *, name: str, dialect: Dialect, max_pixels: int | None) -> None:
+    def __init__(self, *, name: str, dialect: Dialect, options: SessionOptions) -> None:
         self.name = name
+        self.options = options
         self._dialect = dialect
-        self.options = rollout.session_options(dialect, SessionOptions(max_pixels=max_pixels))
 
     @abstractmethod
     async def open(self) -> None: ...
