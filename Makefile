@@ -12,7 +12,7 @@ PORT ?= 7000
 POLICY ?= oracle
 ARGS ?=
 
-.PHONY: help setup train test test-browser check format serve eval report emulators images proto bench constraints clean
+.PHONY: help setup train test test-browser lint check format serve eval report emulators images proto bench constraints clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "make <target>, with VENV=.venv PYTHON=python3 and:\n"} \
@@ -31,12 +31,14 @@ test: setup  ## Run all tests with coverage of emulators and envs: ARGS="-k wifi
 test-browser: setup  ## Run the tests of the report in Chromium
 	@$(BIN)/python -m pytest tests/browser $(ARGS)
 
-check: setup  ## Check format, lint, types, layering, generated code, and run the quick tests
+lint: setup  ## Check format, lint, types, layering and generated code
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python scripts/generate_proto.py --check
+
+check: lint  ## What a commit must pass: lint, and the quick tests
 	@$(BIN)/python -m pytest -q -n 2 -m "not train and not browser and not docker and not gpu" $(ARGS)
 
 format: setup  ## Format the code and mend what the linter can
