@@ -11,6 +11,8 @@ FILES = "com.google.android.documentsui"
 async def open_folder(hand: Hand, name: str) -> None:
     """Open Files at a folder of the shared storage."""
     await hand.open("Files")
+    if len(hand.find(resource_id="breadcrumb_text")) > 1:
+        await hand.tap(resource_id="breadcrumb_text")
     await find_and_tap(hand, name)
 
 
@@ -24,29 +26,30 @@ async def rename(hand: Hand, name: str, new: str) -> None:
     await select(hand, name)
     await hand.tap("More options")
     await hand.tap("Rename")
-    await hand.type(new, clear=True)
+    await hand.type(new, into="name_edit", clear=True)
     await hand.tap("OK")
 
 
 async def transfer(hand: Hand, name: str, how: str, place: str) -> None:
-    """Copy or move a file ("Copy to", "Move to") to a folder of the shared storage."""
+    """Copy or move a file ("Copy to…", "Move to…") to a folder of the shared storage."""
     await select(hand, name)
     await hand.tap("More options")
-    await hand.tap(f"{how}…")
+    await hand.tap(how)
     await find_and_tap(hand, place)
-    await hand.tap(how.partition(" ")[0])
+    await hand.tap(resource_id="pick")
 
 
 async def create_folder(hand: Hand, name: str) -> None:
+    """Make a folder in the one that is open."""
     await hand.tap("More options")
     await hand.tap("New folder")
-    await hand.type(name)
+    await hand.type(name, into="name_edit")
     await hand.tap("OK")
 
 
 async def listed(hand: Hand) -> list[str]:
     """Return the names of the files in view."""
-    return [node.text for node in hand.find(resource_id="title") if node.text]
+    return [node.text for node in hand.find(resource_id="title")]
 
 
 async def select(hand: Hand, name: str) -> None:

@@ -27,6 +27,7 @@ class FilesTask(PhoneTask):
     """One file in Download matters; the others are there to be left alone."""
 
     apps: ClassVar[tuple[str, ...]] = (file_flows.FILES,)
+    max_turns: ClassVar[int] = 20
 
     file: str
     """File name in Download."""
@@ -37,7 +38,7 @@ class FilesTask(PhoneTask):
 
     @classmethod
     def sample(cls, rng: random.Random, split: Split) -> Self:
-        file, *others = draw_files(rng, split, 4)
+        file, *others = draw_files(rng, split, rng.randint(4, 6))
         return cls(
             wording=pick(rng, cls.wordings, split),
             file=file,
@@ -66,10 +67,11 @@ class FilesTask(PhoneTask):
 
 
 def draw_files(rng: random.Random, split: Split, count: int) -> tuple[str, ...]:
-    """Draw file names; the first two differ in their type only."""
+    """Draw at least 4 file names: the first two differ in their type only, the third has the first one's type."""
     stems = sample(rng, FILE_STEMS, split, count - 1)
     first, second = rng.sample(FILE_TYPES, 2)
-    rest = (f"{stem}.{rng.choice(FILE_TYPES)}" for stem in stems[1:])
+    types = (first, *(rng.choice(FILE_TYPES) for _ in stems[2:]))
+    rest = (f"{stem}.{kind}" for stem, kind in zip(stems[1:], types, strict=True))
     return f"{stems[0]}.{first}", f"{stems[0]}.{second}", *rest
 
 
@@ -145,7 +147,6 @@ class RenameFile(FilesTask):
 class MoveFile(FilesTask):
     name: ClassVar[str] = "files.move"
     description: ClassVar[str] = "Move a file from Download to another folder"
-    max_turns: ClassVar[int] = 20
     wordings: ClassVar[Pool[str]] = {
         "train": ("Move {file} from Download to {place}.", "The file {file} in Download belongs to {place}; move it."),
         "validation": ("Take the file {file} out of Download and put it into {place}.",),
@@ -164,14 +165,13 @@ class MoveFile(FilesTask):
 
     async def solve(self, hand: Hand) -> None:
         await file_flows.open_folder(hand, DOWNLOAD)
-        await file_flows.transfer(hand, self.file, "Move to", self.place)
+        await file_flows.transfer(hand, self.file, "Move to…", self.place)
         await hand.finish()
 
 
 class CopyFile(FilesTask):
     name: ClassVar[str] = "files.copy"
     description: ClassVar[str] = "Copy a file from Download to another folder"
-    max_turns: ClassVar[int] = 20
     wordings: ClassVar[Pool[str]] = {
         "train": ("Copy {file} from Download to {place}.",),
         "validation": ("Put a copy of {file}, which is in Download, into {place}; leave the original where it is.",),
@@ -187,7 +187,7 @@ class CopyFile(FilesTask):
 
     async def solve(self, hand: Hand) -> None:
         await file_flows.open_folder(hand, DOWNLOAD)
-        await file_flows.transfer(hand, self.file, "Copy to", self.place)
+        await file_flows.transfer(hand, self.file, "Copy to…", self.place)
         await hand.finish()
 
 
@@ -222,7 +222,7 @@ class CreateFolder(FilesTask):
 class DeleteFilesOfType(FilesTask):
     name: ClassVar[str] = "files.delete_type"
     description: ClassVar[str] = "Delete every file of one type from Download"
-    max_turns: ClassVar[int] = 20
+    max_turns: ClassVar[int] = 25
     wordings: ClassVar[Pool[str]] = {
         "train": ("Delete all files ending in .{type} from Download.",),
         "validation": ("Remove every .{type} file from the Download folder.",),
