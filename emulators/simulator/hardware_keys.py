@@ -31,6 +31,7 @@ def type_text(phone: Phone, text: str) -> None:
     """Type text into the focused field; a newline is the Enter key. Nothing happens without a focused field."""
     if not phone.state.view.screen_on:
         return
+    phone.scene()  # A field that has just appeared takes the focus when it is first shown.
     for index, line in enumerate(text.split("\n")):
         if index:
             editing.enter(phone)
@@ -40,6 +41,7 @@ def type_text(phone: Phone, text: str) -> None:
 
 def key(phone: Phone, name: str, meta: int = 0) -> None:
     """Press a key by its Android name without KEYCODE_; `meta` as in KeyEvent. Keys without a meaning do nothing."""
+    phone.scene()
     view = phone.state.view
     if name in {"POWER", "WAKEUP", "SLEEP"}:
         view.screen_on = name == "WAKEUP" or (name == "POWER" and not view.screen_on)
