@@ -44,6 +44,7 @@ def serve(
 ) -> None:
     """Serve sessions over gRPC until SIGTERM, SIGINT or the end of --parent-pid."""
     tune_malloc()
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is told by us, in one line
     from envs.limits import Limits
     from envs.server import ServerConfig
 

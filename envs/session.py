@@ -17,7 +17,14 @@ from emulators.device import Device
 from emulators.errors import DeviceError
 from emulators.state import DeviceState, digest
 from envs.coordinates import ScreenSize
-from envs.errors import EnvironmentFault, EpisodeOver, InfrastructureError, LimitExceeded, RLFactoryError
+from envs.errors import (
+    EnvironmentFault,
+    EpisodeOver,
+    InfrastructureError,
+    LimitExceeded,
+    RLFactoryError,
+    UnknownName,
+)
 from envs.faults import device_failure
 from envs.goldens import EpisodeKey
 from envs.limits import Limits
@@ -139,8 +146,8 @@ class Session:
         await self._look(timeout_s)
         self._judge_now()
         self._sent.is_new(self.observation)
-        context = self._tool_context()
-        self._tools.update({name: tools.get(name)(context) for name in self.episode.task.tools})
+        with _blaming_task(self.episode, "tools"):
+            self._make_tools(tools)
 
     async def begin_as_fork(self, parent: Session) -> None:
         """Take over the parent's state, which this session's phone has loaded.
@@ -156,6 +163,13 @@ class Session:
         self._sent.is_new(self.observation)
         context = self._tool_context()
         self._tools.update({name: tool.fork(context) for name, tool in parent._tools.items()})
+
+    def _make_tools(self, tools: ToolRegistry) -> None:
+        context = self._tool_context()
+        try:
+            self._tools.update({name: tools.get(name)(context) for name in self.episode.task.tools})
+        except UnknownName as error:
+            raise EnvironmentFault(f"task {self.episode.key.task} asks for what is not there: {error}") from error
 
     def _tool_context(self) -> ToolContext:
         nothing = ScreenSize(width_px=1, height_px=1, image_width_px=1, image_height_px=1)

@@ -126,6 +126,14 @@ class BrokenVerdict(Talk):
         return super().checks(outcome)
 
 
+class UnknownTool(Talk):
+    """Asks for a tool that no service has."""
+
+    name = "bench.unknown_tool"
+    splits = ("train",)
+    tools = ("fre",)
+
+
 @pytest.fixture
 def bench() -> Bench:
     return Bench()
@@ -150,7 +158,7 @@ def serve(bench_tools: ToolRegistry) -> Serve:
     @asynccontextmanager
     async def run(client: ClientConfig | None = None, **limits: float) -> AsyncIterator[tuple[EnvServer, EnvClient]]:
         config = ServerConfig(drain_s=0.5, limits=Limits(**limits))  # type: ignore[arg-type]
-        tasks = TaskRegistry((Talk, BrokenVerdict))
+        tasks = TaskRegistry((Talk, BrokenVerdict, UnknownTool))
         async with (
             serving(config, tasks=tasks, tools=bench_tools) as server,
             EnvClient(server.address, config=client) as connected,

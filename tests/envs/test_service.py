@@ -301,6 +301,12 @@ async def test_a_broken_verdict_is_the_tasks_fault_and_no_reward(serve, call):
         assert caught.value.blame is Blame.ENVIRONMENT
 
 
+async def test_a_task_that_asks_for_a_tool_that_is_not_there_is_at_fault(serve):
+    async with serve() as (_, client):
+        with pytest.raises(EnvironmentFault, match="no tool 'fre'; close: free"):
+            await client.reset("bench.unknown_tool", seed=0)
+
+
 async def test_what_a_tool_stands_on_fails_and_the_episode_is_void(serve, call):
     async with serve() as (server, client), client.session("bench.talk", seed=0) as session:
         calls = [call("free", do="lose"), call("shared", do="wait", id="1")]
@@ -333,7 +339,8 @@ async def test_health_and_reflection(serve):
 
 async def test_list_tasks_and_status(serve):
     async with serve() as (_, client):
-        assert [task.name for task in await client.list_tasks()] == ["bench.broken_verdict", "bench.talk"]
+        names = [task.name for task in await client.list_tasks()]
+        assert names == ["bench.broken_verdict", "bench.talk", "bench.unknown_tool"]
         assert [task.name for task in await client.list_tasks(split="test")] == ["bench.talk"]
         assert await client.list_tasks(suite="none") == ()
         await client.reset("bench.talk", seed=0)

@@ -222,7 +222,7 @@ class CreateFolder(FilesTask):
 class DeleteFilesOfType(FilesTask):
     name: ClassVar[str] = "files.delete_type"
     description: ClassVar[str] = "Delete every file of one type from Download"
-    max_turns: ClassVar[int] = 25
+    max_turns: ClassVar[int] = 30
     wordings: ClassVar[Pool[str]] = {
         "train": ("Delete all files ending in .{type} from Download.",),
         "validation": ("Remove every .{type} file from the Download folder.",),
