@@ -288,11 +288,14 @@ def _end_timers(system: System) -> None:
 
 
 def _ring_alarms(system: System) -> None:
-    """Announce each alarm whose time has come; one that does not repeat is off from then on."""
-    now = system.now()
-    due = [alarm_id for alarm_id, when in planned(system) if when <= now]
-    if not due:
+    """Announce each alarm whose time has come; one that does not repeat is off from then on.
+
+    Alarms that a change of the clock has jumped over do not ring.
+    """
+    now, plan = system.now(), planned(system)
+    if all(when > now for _, when in plan):
         return
+    due = [alarm_id for alarm_id, when in plan if now - LATEST_RING < when <= now]
     for alarm in all_alarms(system):
         if alarm.id in due:
             time = format_time(system, alarm.hour, alarm.minute)
@@ -302,6 +305,7 @@ def _ring_alarms(system: System) -> None:
     plan_alarms(system)
 
 
+LATEST_RING = timedelta(minutes=30)
 _ALARM_NUMBERS = 1_000_000
 """Notifications of alarms are numbered from here, those of timers from 1."""
 

@@ -198,6 +198,7 @@ def prompt_dialog(
     hint: str = "",
     ok: str = "OK",
     enabled: bool = True,
+    password: bool = False,
 ) -> Dialog:
     """Return a dialog with one text field; Enter is the same as the OK button."""
     field = TextField(
@@ -207,6 +208,7 @@ def prompt_dialog(
         on_submit=on_ok if enabled else None,
         hint=hint,
         autofocus=True,
+        password=password,
         width="fill",
     )
     return Dialog(

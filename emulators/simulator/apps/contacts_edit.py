@@ -23,7 +23,6 @@ from emulators.simulator.system import System
 from emulators.simulator.view.widgets import (
     Action,
     AppBar,
-    Avatar,
     Button,
     Callback,
     Column,
@@ -130,7 +129,17 @@ class ContactEditor(Activity):
             ),
         )
         photo = Column(
-            children=(Avatar(icon="account-outline", color="primary_container", size=88),),
+            children=(
+                Column(
+                    children=(Icon(icon="account-outline", size=44, color="on_primary_container"),),
+                    align="center",
+                    justify="center",
+                    width=88,
+                    height=88,
+                    radius=44,
+                    background="primary_container",
+                ),
+            ),
             align="center",
             width="fill",
             padding=(0, 8, 0, 16),
@@ -171,7 +180,7 @@ class ContactEditor(Activity):
             text=label,
             description=f"{label} {title}",
             kind="outlined",
-            icon="menu-down",
+            icon="chevron-down",
             on_tap=choose_label,
         )
         clear = IconButton(

@@ -26,7 +26,7 @@ from emulators.simulator.apps.file_list import (
 )
 from emulators.simulator.apps.files_rows import file_row, info_dialog, roots_drawer, sort_dialog, storage_trail
 from emulators.simulator.apps.files_view import QuickView
-from emulators.simulator.apps.golden import SHARED_FILES, write_golden
+from emulators.simulator.apps.golden import FOLDER_AGE_H, SHARED_FILES, golden_time_ns, write_golden
 from emulators.simulator.apps.preferences import Preferences
 from emulators.simulator.system import System
 from emulators.simulator.view.widgets import (
@@ -416,6 +416,8 @@ class FilesActivity(Activity):
 class _Files(App):
     def furnish(self, system: System) -> None:
         write_golden(system, STORAGE, SHARED_FILES)
+        for name in system.files.list(STORAGE):
+            system.files.set_times(f"{STORAGE}/{name}", golden_time_ns(system, FOLDER_AGE_H))
 
 
 FILES = _Files(

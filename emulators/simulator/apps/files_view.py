@@ -44,7 +44,6 @@ class QuickView(Activity):
         return Scaffold(
             app_bar=AppBar(title=name, on_back=system.back),
             body=_picture(item) if item.kind.category == "image" else _about(item),
-            background="#202124" if item.kind.category == "image" else "surface",
         )
 
     def _text(self, system: System, item: FileItem) -> Widget:
@@ -90,6 +89,7 @@ def _picture(item: FileItem) -> Widget:
         justify="center",
         width="fill",
         height="fill",
+        background="#202124",
     )
 
 

@@ -48,12 +48,19 @@ class GoldenFile:
 
 def write_golden(system: System, folder: str, files: Sequence[GoldenFile]) -> None:
     """Write files into a folder that is there."""
-    now_ns = round(system.now().timestamp()) * 1_000_000_000
     for file in files:
         path = f"{folder}/{file.name}"
         system.files.make_dirs(path.rpartition("/")[0])
-        system.files.write(path, file.data, modified_ns=now_ns - file.age_h * 3_600_000_000_000)
+        system.files.write(path, file.data, modified_ns=golden_time_ns(system, file.age_h))
 
+
+def golden_time_ns(system: System, age_h: int) -> int:
+    """Return the time so many hours ago, in nanoseconds since 1970."""
+    return (round(system.now().timestamp()) - age_h * 3600) * 1_000_000_000
+
+
+FOLDER_AGE_H: Final = 24 * 45
+"""Age of the shared storage's folders."""
 
 NOTES: Final = (
     GoldenFile(

@@ -163,7 +163,7 @@ class MainActivity(Activity):
             )
         rows.extend(self._row(system, item) for item in items)
         if not items:
-            rows.append(empty_state("note-outline", "Nothing here" if self.searching else "This folder is empty"))
+            rows.append(empty_state("note-outline", _empty_text(searching=self.searching, moving=bool(self.moving))))
         return Scroll(key="ui__filesystem_dialog__list", children=(*rows, Spacer(height=96)), height="fill")
 
     def _row(self, system: System, item: FileItem) -> Widget:
@@ -381,6 +381,12 @@ class MainActivity(Activity):
             return
         system.files.make_dirs(posixpath.join(self.folder, name))
         self._close()
+
+
+def _empty_text(*, searching: bool, moving: bool) -> str:
+    if searching:
+        return "Nothing found"
+    return "No folders here" if moving else "This folder is empty"
 
 
 class _Markor(App):

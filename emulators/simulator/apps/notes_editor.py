@@ -101,6 +101,7 @@ class DocumentActivity(Activity):
             kind="plain",
             multiline=True,
             hint="Write here",
+            autofocus=self.intent.action == "android.intent.action.EDIT",
             width="fill",
             height="fill",
             padding=(16, 8, 16, 8),

@@ -10,6 +10,7 @@ from emulators.simulator.app import Activity, App
 from emulators.simulator.apps.common import empty_state, round_row, row, search_bar_title, slug
 from emulators.simulator.apps.settings_about import (
     ABOUT_PAGES,
+    SPELL_CHECKER,
     AboutPhone,
     LanguageSettings,
     StorageSettings,
@@ -19,13 +20,21 @@ from emulators.simulator.apps.settings_about import (
 from emulators.simulator.apps.settings_apps import APP_PAGES, AllFilesAccess, AppInfo, ManageApplications
 from emulators.simulator.apps.settings_devices import (
     DEVICE_PAGES,
+    NFC,
     BluetoothSettings,
     ConnectedDevices,
     ConnectionPreferences,
     device_name,
 )
 from emulators.simulator.apps.settings_display import (
+    ADAPTIVE_BRIGHTNESS,
+    AUTO_ROTATE,
     DISPLAY_PAGES,
+    DO_NOT_DISTURB,
+    LOCK_SCREEN_TOGGLES,
+    NIGHT_LIGHT,
+    SOUND_EFFECTS,
+    VIBRATE,
     DisplaySettings,
     FontSizeSettings,
     SoundSettings,
@@ -36,7 +45,7 @@ from emulators.simulator.apps.settings_network import (
     NetworkDashboard,
     WifiSettings,
 )
-from emulators.simulator.apps.settings_time import DateTimeSettings
+from emulators.simulator.apps.settings_time import AUTO_TIME, AUTO_ZONE, DateTimeSettings
 from emulators.simulator.apps.settings_toggles import (
     TOGGLE_PAGES,
     AccessibilitySettings,
@@ -210,14 +219,19 @@ SEARCHABLE: tuple[tuple[str, str, type[Activity]], ...] = (
 """What the search finds: title, where it is, page."""
 
 
+def _bare(text: str) -> str:
+    """Return what a search compares: "wifi" finds "Wi-Fi"."""
+    return "".join(c for c in text.casefold() if c.isalnum())
+
+
 @dataclass(kw_only=True)
 class SearchSettings(Activity):
     name: ClassVar[str] = ".search.SearchResultTrampoline"
     query: str = ""
 
     def build(self, system: System) -> Widget:
-        words = self.query.casefold().split()
-        found = [entry for entry in SEARCHABLE if words and all(word in entry[0].casefold() for word in words)]
+        words = [_bare(word) for word in self.query.split()]
+        found = [entry for entry in SEARCHABLE if words and all(word in _bare(entry[0]) for word in words)]
         results: tuple[Widget, ...] = tuple(
             row("search_result", title, subtitle=place, on_tap=_opener(system, target))
             for title, place, target in found
@@ -233,7 +247,17 @@ class SearchSettings(Activity):
         self.query = text
 
 
-SETTINGS = App(
+class _Settings(App):
+    def furnish(self, system: System) -> None:
+        """Give every switch a value, so that turning one on and off again leaves no trace."""
+        own = (ADAPTIVE_BRIGHTNESS, NIGHT_LIGHT, AUTO_ROTATE, DO_NOT_DISTURB, VIBRATE, NFC, AUTO_TIME, AUTO_ZONE)
+        on_pages = [toggle for page in TOGGLE_PAGES for _, toggles in page.groups for toggle in toggles]
+        for toggle in (*own, *LOCK_SCREEN_TOGGLES, *SOUND_EFFECTS, SPELL_CHECKER, *on_pages):
+            if not system.settings.get(toggle.namespace, toggle.setting):
+                system.settings.put(toggle.namespace, toggle.setting, toggle.default)
+
+
+SETTINGS = _Settings(
     package="com.android.settings",
     label="Settings",
     icon="cog",

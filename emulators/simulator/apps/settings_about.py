@@ -268,12 +268,14 @@ class SystemSettings(Activity):
         )
 
 
+SPELL_CHECKER = Toggle(title="Spell checker", namespace="secure", setting="spell_checker_enabled", default="1")
+
+
 @dataclass(kw_only=True)
 class LanguageSettings(Activity):
     name: ClassVar[str] = ".Settings$LanguageAndInputSettingsActivity"
 
     def build(self, system: System) -> Widget:
-        spelling = Toggle(title="Spell checker", namespace="secure", setting="spell_checker_enabled", default="1")
         return page(
             system,
             "Languages & input",
@@ -282,7 +284,7 @@ class LanguageSettings(Activity):
                 row("language", "English (United States)", icon="translate"),
                 section("Keyboards"),
                 row("keyboard", "Gboard", subtitle="English (US)", icon="keyboard-outline"),
-                spelling.row(system),
+                SPELL_CHECKER.row(system),
             ),
         )
 

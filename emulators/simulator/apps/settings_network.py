@@ -162,6 +162,7 @@ class WifiSettings(Activity):
             self.password,
             key="password",
             hint="Password",
+            password=True,
             ok="Connect",
             enabled=len(self.password) >= MIN_PASSWORD_LENGTH,
             on_change=self._type,
