@@ -69,6 +69,7 @@ class Task(ABC):
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
         """Bring a freshly reset phone to the initial state (shell, push, intents; no taps needed)."""
+        return
 
     @abstractmethod
     def checks(self, outcome: Outcome) -> Sequence[Check]:
