@@ -55,7 +55,7 @@ report: setup  ## Make runs/latest/report.html again
 	@$(BIN)/rlfactory report $(ARGS)
 
 emulators: setup  ## Start phones that adb can reach: ARGS="--phones 4"
-	@$(BIN)/rlfactory emulators $(ARGS)
+	@$(BIN)/rlfactory emulators up $(ARGS)
 
 images:  ## Build the container images (not there yet: phones are simulated in processes)
 	@echo "error: there are no container images yet; phones run as processes: make serve, make emulators" >&2; exit 1
