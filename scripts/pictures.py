@@ -1,0 +1,128 @@
+"""Make the pictures of the README: `python scripts/pictures.py phones | curve RUN`.
+
+`phones` draws screens of a simulated phone; `curve` takes the success chart out of a run's report, in Chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFilter
+
+from emulators.simulator.phone import Phone, PhoneConfig
+
+IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
+SCREEN_WIDTH_PX = 380
+GAP_PX = 44
+BACKGROUND = (236, 239, 244)
+
+
+def opened(app: str, *taps: str) -> Callable[[], Image.Image]:
+    """Return a maker of the screen that opening an app and tapping these texts leads to."""
+
+    def make() -> Image.Image:
+        phone = Phone(PhoneConfig())
+        with phone.lock:
+            if app:
+                phone.shell(f"monkey -p {app} -c android.intent.category.LAUNCHER 1")
+            for text in taps:
+                node = next(node for node in phone.ui_tree().walk() if text in (node.text, node.description))
+                phone.tap(*node.bounds.center)
+            return Image.fromarray(phone.rgb())
+
+    return make
+
+
+SCREENS = (
+    opened(""),
+    opened("com.android.settings", "Network & internet"),
+    opened("com.google.android.contacts", "Create contact"),
+    opened("com.google.android.deskclock", "Timer"),
+    opened("net.gsantner.markor"),
+)
+
+
+def phones(target: Path) -> None:
+    """Draw screens beside each other, each in a thin frame."""
+    screens = [framed(make()) for make in SCREENS]
+    width = sum(screen.width for screen in screens) + GAP_PX * (len(screens) + 1)
+    height = screens[0].height + 2 * GAP_PX
+    sheet = Image.new("RGB", (width, height), BACKGROUND)
+    left = GAP_PX
+    for screen in screens:
+        shadow = Image.new("L", (screen.width + 60, screen.height + 60), 0)
+        ImageDraw.Draw(shadow).rounded_rectangle((30, 30, screen.width + 30, screen.height + 30), 40, fill=90)
+        sheet.paste((120, 126, 138), (left - 30, GAP_PX - 20), shadow.filter(ImageFilter.GaussianBlur(14)))
+        sheet.paste(screen, (left, GAP_PX), screen)
+        left += screen.width + GAP_PX
+    sheet.quantize(256, dither=Image.Dither.NONE).save(target, optimize=True)
+
+
+def framed(screen: Image.Image) -> Image.Image:
+    """Return a screen scaled down, with round corners and a dark edge."""
+    size = (SCREEN_WIDTH_PX, screen.height * SCREEN_WIDTH_PX // screen.width)
+    glass = screen.resize(size, Image.Resampling.LANCZOS)
+    edge = 7
+    scale = 3  # drawn large and scaled down, so that the corners are smooth
+    frame = Image.new("RGBA", ((size[0] + 2 * edge) * scale, (size[1] + 2 * edge) * scale), (0, 0, 0, 0))
+    pen = ImageDraw.Draw(frame)
+    pen.rounded_rectangle((0, 0, frame.width - 1, frame.height - 1), 44 * scale, fill=(17, 18, 20, 255))
+    frame = frame.resize((size[0] + 2 * edge, size[1] + 2 * edge), Image.Resampling.LANCZOS)
+    mask = Image.new("L", (size[0] * scale, size[1] * scale), 0)
+    ImageDraw.Draw(mask).rounded_rectangle((0, 0, size[0] * scale, size[1] * scale), 38 * scale, fill=255)
+    frame.paste(glass, (edge, edge), mask.resize(size, Image.Resampling.LANCZOS))
+    return frame
+
+
+def curve(run: Path, target: Path) -> None:
+    """Take the success chart out of a run's report, as a picture of twice the density."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    from trainer.report import write_report
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or "chromium"
+    for flag in ("headless", "no-sandbox", "disable-gpu", "no-first-run", "hide-scrollbars", "disable-sync"):
+        options.add_argument(f"--{flag}")
+    options.add_argument("--disable-background-networking")
+    options.add_argument("--disable-component-update")
+    with tempfile.TemporaryDirectory() as profile:
+        options.add_argument(f"--user-data-dir={profile}")
+        window = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver") or "chromedriver"))
+        try:
+            metrics = {"width": 900, "height": 700, "deviceScaleFactor": 2, "mobile": False}
+            window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+            window.get(write_report(run).resolve().as_uri())
+            box = window.execute_script(
+                "const b = document.querySelector('#chart-success').closest('figure').getBoundingClientRect();"
+                "return {x: b.x + scrollX, y: b.y + scrollY, width: b.width, height: b.height, scale: 1};"
+            )
+            shot = window.execute_cdp_cmd(
+                "Page.captureScreenshot", {"format": "png", "clip": box, "captureBeyondViewport": True}
+            )
+        finally:
+            window.quit()
+    target.write_bytes(base64.b64decode(shot["data"]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python scripts/pictures.py", description="Make the README's pictures.")
+    commands = parser.add_subparsers(dest="what", required=True)
+    commands.add_parser("phones")
+    commands.add_parser("curve").add_argument("run", type=Path)
+    arguments = parser.parse_args()
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    if arguments.what == "phones":
+        phones(IMAGES / "phone.png")
+    else:
+        curve(arguments.run, IMAGES / "learning_curve.png")
+
+
+if __name__ == "__main__":
+    main()
