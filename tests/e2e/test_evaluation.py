@@ -1,0 +1,129 @@
+"""Evaluations as a user runs them: real service in its own process, real phones, real command line."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from PIL import Image
+
+from envs.client import ClientConfig, EnvClient
+from envs.types import SessionOptions
+from trainer.evaluate import EvalConfig, evaluate
+from trainer.local_service import ServiceConfig, local_service
+from trainer.policies import OraclePolicy, PolicyConfig, make_policy
+from trainer.runlog import RunLog
+from trainer.stage import BLANK_GREY, Ablation, Stage
+
+SMALL = ServiceConfig(phones=4, width_px=540, height_px=1200)
+STUB = Path(__file__).parents[1] / "trainer" / "openai_stub.py"
+
+
+def rlfactory_json(*arguments: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "rlfactory", *arguments, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    with subprocess.Popen([sys.executable, str(STUB)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
+        process.kill()
+
+
+def test_the_oracle_solves_what_it_plays_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    before = set(psutil.pids())
+    result = rlfactory_json("eval", "--policy", "oracle", "--episodes", "12", "--out", str(tmp_path / "run"))
+    assert result["failures"] == []
+    assert (result["success"], result["episodes"], result["infra_dropped"]) == (1.0, 12, 0)
+    assert result["step_ms"]["observe"] > 0
+    episodes = RunLog(tmp_path / "run").episodes()
+    assert len(episodes) == 12
+    assert all((tmp_path / "run" / turn.image.path).exists() for turn in episodes[0].turns if turn.image)
+    assert (tmp_path / "run" / "report.html").stat().st_size > 50_000
+    ours = [psutil.Process(pid) for pid in set(psutil.pids()) - before if psutil.pid_exists(pid)]
+    assert [process for process in ours if "rlfactory" in " ".join(process.cmdline())] == []
+
+
+def test_chance_solves_little() -> None:
+    result = rlfactory_json("eval", "--policy", "random", "--episodes", "12", "--attempts", "2")
+    assert result["success"] < 0.5
+    assert set(result["pass_at"]) == {"1", "2"}
+
+
+@pytest.mark.parametrize(("model", "malformed"), [("good", False), ("malformed", True)])
+async def test_an_endpoint_plays(endpoint: str, model: str, malformed: bool) -> None:
+    policy = make_policy(f"openai:{endpoint},{model}", PolicyConfig())
+    async with local_service(SMALL) as service, EnvClient(service.address) as client:
+        await policy.open()
+        result = await evaluate(client, policy, EvalConfig(episodes=3, tasks=("settings.wifi_on",), concurrency=3))
+        await policy.close()
+    assert result.success == 0.0
+    assert result.infra_dropped == 0
+    assert result.step_ms["generate"] > 0
+    assert result.malformed == (result.steps if malformed else 0)
+
+
+async def test_blanked_screenshots_are_grey_and_of_equal_size() -> None:
+    options = SessionOptions(max_pixels=90_000)
+    async with (
+        local_service(SMALL) as service,
+        EnvClient(service.address) as client,
+        client.session("settings.wifi_on", seed=1, options=options) as session,
+    ):
+        blank = Stage(session, ablation=Ablation.IMAGE).observation.image
+        real = session.observation.image
+    assert blank is not None
+    assert real is not None
+    assert (blank.width_px, blank.height_px, blank.format) == (real.width_px, real.height_px, real.format)
+    assert Image.open(io.BytesIO(blank.data)).convert("L").getextrema() == (BLANK_GREY, BLANK_GREY)
+    assert Image.open(io.BytesIO(real.data)).convert("L").getextrema() != (BLANK_GREY, BLANK_GREY)
+
+
+async def test_a_service_that_dies_drops_episodes_and_fails_none() -> None:
+    async with local_service(SMALL) as service:
+        config = ClientConfig(connect_timeout_s=2, call_timeout_s=2, reset_timeout_s=5, total_timeout_s=4)
+        async with EnvClient(service.address, config=config) as client:
+            played = 0
+
+            def kill_after_two(_played: object) -> None:
+                nonlocal played
+                played += 1
+                if played == 2:
+                    os.kill(service.pid, signal.SIGKILL)
+
+            eval_config = EvalConfig(episodes=6, concurrency=1, infra_retries=1, tasks=("settings.wifi_on",))
+            result = await evaluate(client, OraclePolicy(), eval_config, progress=kill_after_two)
+    assert (result.episodes, result.success) == (2, 1.0)
+    assert (result.infra_dropped, result.infra_retries) == (4, 4)
+    assert all("settings.wifi_on-" in line for line in result.failures)
+
+
+async def test_ctrl_c_ends_the_evaluation_and_its_service() -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "rlfactory", "eval", "--policy", "random", "--episodes", "5000"),
+        stderr=asyncio.subprocess.PIPE,
+    )
+    own = psutil.Process(process.pid)
+    async with asyncio.timeout(30):
+        while not (children := own.children()) or not children[0].net_connections(kind="tcp"):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)  # another process: there is no event to wait for
+        process.send_signal(signal.SIGINT)
+        await process.wait()
+    assert process.returncode == 130
+    _, alive = psutil.wait_procs(children, timeout=5)
+    assert alive == []
