@@ -60,7 +60,8 @@ class PhoneConfig:
     @property
     def density(self) -> int:
         """Dots per inch, the default filled in."""
-        return self.density_dpi or round(REFERENCE_DENSITY_DPI * self.width_px / REFERENCE_WIDTH_PX)
+        narrow_px = min(self.width_px, self.height_px)
+        return self.density_dpi or round(REFERENCE_DENSITY_DPI * narrow_px / REFERENCE_WIDTH_PX)
 
 
 @dataclass(kw_only=True)

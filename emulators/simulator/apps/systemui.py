@@ -188,7 +188,8 @@ def _tiles(phone: Phone, close: Callable[[], None]) -> Widget:
 
     def settings() -> None:
         close()
-        system.open_app("com.android.settings")
+        if system.app("com.android.settings") is not None:
+            system.open_app("com.android.settings")
 
     def toggle_dark() -> None:
         phone.state.settings.put("secure", "ui_night_mode", "1" if dark else "2")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,13 @@ from emulators.simulator.apps import systemui
 from emulators.simulator.view.bars import navigation_picture, status_picture
 from emulators.simulator.view.compose import Context
 from emulators.simulator.view.fields import fields_in, find_field
-from emulators.simulator.view.keyboard import EnterKind, KeyboardLook, keyboard, keyboard_height_dp
+from emulators.simulator.view.keyboard import EnterKind, KeyboardLook, fitting_row_dp, keyboard
 from emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
 from emulators.simulator.view.painter import Operation, Painter
 from emulators.simulator.view.scene import Layer, LayerKind, Scene, walk
 from emulators.simulator.view.theme import Theme, theme
 from emulators.simulator.view.toolbar import text_toolbar
-from emulators.simulator.view.widgets import Dialog, Menu, Scaffold, TextField, Widget
+from emulators.simulator.view.widgets import Dialog, Menu, Scaffold, Spacer, TextField, Widget
 
 if TYPE_CHECKING:
     from emulators.simulator.phone import Phone
@@ -26,7 +27,25 @@ DIALOG_MAX_DP = 560.0
 
 def build_scene(phone: Phone) -> Scene:
     """Return what `phone` shows now."""
-    return _Builder(phone).build()
+    return _Builder(phone).build() if phone.state.view.screen_on else _dark_screen(phone)
+
+
+def _dark_screen(phone: Phone) -> Scene:
+    width, height = phone.width_px, phone.height_px
+    context = Context(density=phone.density_dpi / 160)
+    area = Rect(0, 0, width, height)
+    nothing = place(lay_out(Spacer(), Limits(width, width, height, height), context), 0, 0, area)
+    black = (("rect", tuple(area), None, tuple(area), 0xFF000000),)
+    return Scene(width, height, context, (Layer("window", nothing, area, systemui.PACKAGE, black),))
+
+
+def _font_scale(phone: Phone) -> float:
+    """Return the text size of Settings, 0.5 to 2; what is no number counts as 1."""
+    try:
+        scale = float(phone.state.settings.get("system", "font_scale", "1.0"))
+    except ValueError:
+        return 1.0
+    return 1.0 if math.isnan(scale) else min(max(scale, 0.5), 2.0)
 
 
 class _Builder:
@@ -40,7 +59,7 @@ class _Builder:
         record = phone.state.tasks.front.top
         self.token = record.token
         self.activity, self.package = record.activity, record.package
-        self.context = Context(density=phone.density_dpi / 160)
+        self.context = Context(density=phone.density_dpi / 160, font_scale=_font_scale(phone))
         self.status_px = self.context.px(systemui.STATUS_BAR_DP)
         self.navigation_px = self.context.px(systemui.NAVIGATION_BAR_DP)
         self.bottom = self.height - self.navigation_px
@@ -60,9 +79,9 @@ class _Builder:
             keyboard=look is not None,
         )
         if look is not None:
-            self.bottom -= self.context.px(keyboard_height_dp())
+            self.bottom -= self.context.px(look.height_dp)
         self._window(screen)
-        self._bars(screen, keyboard_open=look is not None)
+        self._bars(screen)
         if popup is not None:
             self._popup(popup)
         if look is not None:
@@ -94,11 +113,14 @@ class _Builder:
         if field is None:
             return None
         enter: EnterKind = "newline" if field.multiline else "done" if field.on_submit else "next"
-        return KeyboardLook(self.view.keyboard_page, self.view.shift, field.number, enter)
+        row_dp = fitting_row_dp(self.height / self.context.density)
+        return KeyboardLook(self.view.keyboard_page, self.view.shift, field.number, enter, row_dp)
 
-    def _painted(self, node: Node, area: Rect, before: tuple[Operation, ...] = ()) -> tuple[Operation, ...]:
+    def _painted(
+        self, node: Node, area: Rect, before: tuple[Operation, ...] = (), behind: str = "surface"
+    ) -> tuple[Operation, ...]:
         painter = Painter(self.theme, self.context)
-        painter.paint(node, area)
+        painter.paint(node, area, behind)
         return (*before, *painter.operations)
 
     def _fill(self, area: Rect, color: str) -> tuple[Operation, ...]:
@@ -124,17 +146,16 @@ class _Builder:
             operations += self._fill(Rect(0, 0, self.width, self.status_px), bar.background)
         if isinstance(screen, Scaffold) and screen.bottom_bar is not None and not self.context.keyboard:
             operations += self._fill(Rect(0, self.bottom, self.width, self.height), "surface_container")
-        self.layers.append(Layer("window", node, area, self.package, self._painted(node, area, operations)))
+        self.layers.append(Layer("window", node, area, self.package, self._painted(node, area, operations, background)))
 
-    def _bars(self, screen: Widget, *, keyboard_open: bool) -> None:
+    def _bars(self, screen: Widget) -> None:
         bar = screen.app_bar if isinstance(screen, Scaffold) else None
-        wallpaper = screen.background == "wallpaper"
-        behind = (bar.background if bar is not None else None) or screen.background or "surface"
-        light = not wallpaper and self.theme.is_light(self.theme.color(behind))
-        self._status("#E6202124" if light else "#F2FFFFFF")
-        background = "keyboard" if keyboard_open else None
-        below = self.theme.dark if background else wallpaper or self.theme.dark
-        self._navigation("#FFFFFF" if below else "#5F6368", background, keyboard_open=keyboard_open)
+        ground = screen.background or "surface"
+        self._status("#E6202124" if self._is_light((bar.background if bar else None) or ground) else "#F2FFFFFF")
+        self._navigation(ground)
+
+    def _is_light(self, color: str) -> bool:
+        return color != "wallpaper" and self.theme.is_light(self.theme.color(color))
 
     def _status(self, color: str) -> None:
         facts = systemui.status_facts(self.phone)
@@ -142,8 +163,10 @@ class _Builder:
         node, operations = status_picture(facts, color, *size)
         self.layers.append(Layer("status", node, node.rect, systemui.PACKAGE, operations))
 
-    def _navigation(self, color: str, background: str | None, *, keyboard_open: bool) -> None:
+    def _navigation(self, ground: str, *, keyboard_open: bool = False) -> None:
+        """Draw the three buttons on what lies below; the keyboard brings its own ground."""
         area = Rect(0, self.height - self.navigation_px, self.width, self.height)
+        color, background = "#5F6368" if self._is_light(ground) else "#FFFFFF", ground if keyboard_open else None
         node, operations = navigation_picture(
             color, background, area, self.context.density, keyboard_open=keyboard_open, dark=self.theme.dark
         )
@@ -190,6 +213,7 @@ class _Builder:
         bottom = self.height - self.navigation_px
         node, operations = keyboard(look, self.width, bottom, self.context.density, dark=self.theme.dark)
         self.layers.append(Layer("keyboard", node, node.rect, "com.google.android.inputmethod.latin", operations))
+        self._navigation("keyboard", keyboard_open=True)
 
     def _toolbar(self) -> None:
         """Float the actions on the selected text above its field, below it where there is no room above."""
@@ -217,16 +241,14 @@ class _Builder:
         screen = systemui.shade(self.phone, close) if shade else systemui.recents(self.phone, close)
         whole = Rect(0, 0, self.width, self.height)
         area = Rect(0, self.status_px, self.width, self.height - self.navigation_px)
-        size = area.bottom - area.top
+        size = max(area.bottom - area.top, 1)
         node = lay_out(replace(screen, background=None), Limits(self.width, self.width, size, size), self.context)
         place(node, 0, area.top, area)
         before = self._fill(whole, screen.background or "surface")
         kind: LayerKind = "shade" if shade else "recents"
         package = systemui.PACKAGE if shade else self.phone.state.tasks.home.package
-        self.layers = []
-        self.layers.append(Layer(kind, node, area, package, self._painted(node, area, before), close))
-        self._status("#F2FFFFFF" if self.theme.dark else "#E6202124")
-        self._navigation("#FFFFFF" if self.theme.dark else "#5F6368", None, keyboard_open=False)
+        self.layers = [Layer(kind, node, area, package, self._painted(node, area, before), close)]
+        self._bars(screen)
 
     def _toast(self) -> None:
         area = Rect(0, 0, self.width, self.height)

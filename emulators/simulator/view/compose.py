@@ -45,11 +45,18 @@ class Context:
 
     density: float
     """Pixels per dp."""
+    font_scale: float = 1.0
+    """The user's text size: what Android's sp are more than dp."""
     scroll_px: Mapping[str, int] = field(default_factory=dict)
     focus: str = ""
     cursor: int = 0
     select_all: bool = False
     keyboard: bool = False
+
+    @property
+    def text_density(self) -> float:
+        """Pixels per sp."""
+        return self.density * self.font_scale
 
     def px(self, dp: float) -> int:
         """Return a length in pixels; what is thicker than nothing stays at least one pixel."""

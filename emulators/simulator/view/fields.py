@@ -89,7 +89,7 @@ def _one_by_one(value: str) -> str:
 def layout_field(field: TextField, width: int, min_h: int, max_h: int, context: Context) -> FieldText:
     """Return the inside of a text field that is `width` pixels wide."""
     style: TextStyle = text_style(field.style)
-    key: FontKey = (style.weight, style.size * context.density, field.monospace)
+    key: FontKey = (style.weight, style.size * context.text_density, field.monospace)
     focused = bool(field.key) and field.key == context.focus
     boxed = field.kind == "outlined"
     side, above = (context.px(16), context.px(16)) if boxed else (0, 0)
@@ -97,7 +97,7 @@ def layout_field(field: TextField, width: int, min_h: int, max_h: int, context: 
     floats = bool(field.label) and (focused or bool(field.value))
     if is_hint and field.label and not floats:
         shown = ""
-    line_height = max(1, round(style.line_height * context.density))
+    line_height = max(1, round(style.line_height * context.text_density))
     view_width = max(width - 2 * side, 1)
     lines = break_lines(shown, view_width, key) if field.multiline else [shown.replace("\n", " ")]
     cursor = min(max(context.cursor, 0), len(field.value)) if focused else 0

@@ -19,6 +19,8 @@ EnterKind = Literal["newline", "done", "next"]
 ROW_DP = 54.0
 STRIP_DP = 42.0
 MARGIN_DP = 3.0
+BELOW_DP = 8.0
+MAX_SHARE = 0.5
 
 LETTERS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 HINTS = "1234567890"
@@ -42,11 +44,18 @@ class KeyboardLook:
     shift: bool
     number: bool
     enter: EnterKind
+    row_dp: float = ROW_DP
+    """Height of a row of keys: less than usual on a low screen."""
+
+    @property
+    def height_dp(self) -> float:
+        """Of the whole keyboard, without the navigation bar below it."""
+        return STRIP_DP + 4 * self.row_dp + BELOW_DP
 
 
-def keyboard_height_dp() -> float:
-    """Return the height of the keyboard without the navigation bar below it."""
-    return STRIP_DP + 4 * ROW_DP + 8
+def fitting_row_dp(screen_height_dp: float) -> float:
+    """Return the height of rows with which the keyboard covers at most about half of the screen."""
+    return min(ROW_DP, max((screen_height_dp * MAX_SHARE - STRIP_DP - BELOW_DP) / 4, 10.0))
 
 
 def _cap(*, code: str, content: Widget, background: str, weight: float, hint: str = "", radius: float = 7) -> Widget:
@@ -60,7 +69,7 @@ def _cap(*, code: str, content: Widget, background: str, weight: float, hint: st
         background=background,
         radius=radius,
         weight=weight,
-        height=ROW_DP - 9,
+        height="fill",
         width="fill",
     )
 
@@ -81,7 +90,7 @@ def _special(code: str, *, icon: str = "", text: str = "", weight: float = 1.5, 
 
 def _row(keys: Sequence[Widget], *, inset: float = 0.0) -> Widget:
     edge: tuple[Widget, ...] = (Spacer(weight=inset),) if inset else ()
-    return Row(children=(*edge, *keys, *edge), gap=2 * MARGIN_DP, height=ROW_DP, padding=(MARGIN_DP, 0, MARGIN_DP, 0))
+    return Row(children=(*edge, *keys, *edge), gap=2 * MARGIN_DP, weight=1, padding=(MARGIN_DP, 4.5, MARGIN_DP, 4.5))
 
 
 def _enter(look: KeyboardLook) -> Widget:
@@ -158,8 +167,8 @@ def keyboard(
     """Return the keyboard, placed with its lower edge at `bottom_px`, and its display list."""
     rows = _numbers(look) if look.number else _letters(look) if look.page == "letters" else _symbols(look)
     context = Context(density=density)
-    board = Column(children=(_strip(), *rows), padding=(0, 0, 0, 8), background="keyboard")
-    height = context.px(keyboard_height_dp())
+    board = Column(children=(_strip(), *rows), padding=(0, 0, 0, BELOW_DP), background="keyboard")
+    height = context.px(look.height_dp)
     node = lay_out(board, Limits(width_px, width_px, height, height), context)
     area = Rect(0, bottom_px - height, width_px, bottom_px)
     place(node, area.left, area.top, area)

@@ -118,6 +118,8 @@ def lay_out(widget: Widget, limits: Limits, context: Context) -> Node:
     node = Node(widget)
     min_w, max_w, min_h, max_h = _own_limits(widget, limits, context)
     left, top, right, bottom = (context.px(edge) for edge in widget.padding) if any(widget.padding) else (0, 0, 0, 0)
+    # Padding that does not fit gives way, so that nothing ever leaves its box.
+    left, top = min(left, max_w), min(top, max_h)
     inner = Limits(
         max(min_w - left - right, 0),
         max(max_w - left - right, 0),
@@ -239,10 +241,10 @@ def _offset(
         across = cross - (n.width if vertical else n.height)
         across = {"start": 0, "stretch": 0, "center": across // 2, "end": across}[align]
         if vertical:
-            n.x, n.y = across, position
+            n.x, n.y = across, min(position, main - n.height)
             position += n.height + gap + extra
         else:
-            n.x, n.y = position, across
+            n.x, n.y = min(position, main - n.width), across
             position += n.width + gap + extra
 
 
@@ -277,14 +279,15 @@ def _stack(widget: Stack, node: Node, limits: Limits, context: Context) -> tuple
 def _grid(widget: Grid, node: Node, limits: Limits, context: Context) -> tuple[int, int]:
     columns, gap = max(widget.columns, 1), context.px(widget.gap)
     width = limits.max_w if limits.max_w < UNBOUNDED // 2 else limits.min_w
+    gap = min(gap, width // columns)
     room = max(width - gap * (columns - 1), 0)
     y = 0
     for start in range(0, len(widget.children), columns):
         row_height, x = 0, 0
         for column, child in enumerate(widget.children[start : start + columns]):
             cell = room * (column + 1) // columns - room * column // columns
-            n = lay_out(child, Limits(cell, cell, 0, limits.max_h), context)
-            n.x, n.y = x, y
+            n = lay_out(child, Limits(cell, cell, 0, max(limits.max_h - y, 0)), context)
+            n.x, n.y = x, min(y, limits.max_h)
             x += cell + gap
             row_height = max(row_height, n.height)
             node.children.append(n)
@@ -315,7 +318,7 @@ def _text(widget: Text, node: Node, limits: Limits, context: Context) -> tuple[i
         text_style(widget.style),
         limits.max_w,
         widget.max_lines,
-        context.density,
+        context.text_density,
         monospace=widget.monospace,
     )
     node.content = block

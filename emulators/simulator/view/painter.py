@@ -42,6 +42,8 @@ class Painter:
         self.theme = theme
         self.context = context
         self._clip = Rect(0, 0, 0, 0)
+        self._behind = theme.color("surface")
+        """Colour of the nearest box around what is being painted."""
 
     # --- primitives, in pixels
 
@@ -111,8 +113,9 @@ class Painter:
 
     # --- widgets
 
-    def paint(self, node: Node, clip: Rect) -> None:
-        """Append what a placed tree looks like inside `clip`."""
+    def paint(self, node: Node, clip: Rect, behind: str = "surface") -> None:
+        """Append what a placed tree looks like inside `clip`, on a ground of the colour `behind`."""
+        self._behind = self.theme.color(behind if behind != "wallpaper" else "surface")
         self._paint(node, clip)
 
     def _paint(self, node: Node, clip: Rect) -> None:
@@ -120,6 +123,7 @@ class Painter:
         if node.visible.empty and not node.children:
             return
         self._clip = clip
+        around = self._behind
         if widget.background or widget.border or widget.elevation:
             self._paint_box(node, widget)
         draw = _DRAWERS.get(type(widget))
@@ -130,6 +134,7 @@ class Painter:
             if not inner.empty:
                 for child in node.children:
                     self._paint(child, inner)
+        self._behind = around
 
     def _paint_box(self, node: Node, widget: Widget) -> None:
         box: Box = (node.x, node.y, node.x + node.width, node.y + node.height)
@@ -139,7 +144,8 @@ class Painter:
         if widget.background == "wallpaper":
             self._add("wallpaper", box, box, self.theme.dark)
         elif widget.background:
-            self.rounded(box, radius, self.theme.color(widget.background))
+            self._behind = self.theme.color(widget.background)
+            self.rounded(box, radius, self._behind)
         if widget.border:
             self.outline(box, radius, self.context.px(1), self.theme.color(widget.border))
 
@@ -266,8 +272,8 @@ def _draw_field(painter: Painter, node: Node, widget: TextField) -> None:
     left, top, right, bottom = painter.content_box(node)
     if widget.kind == "outlined":
         _draw_field_box(painter, (left, top, right, bottom), widget, field)
-    outer = painter._clip
-    painter._clip = outer.clip(Rect(left, top, right, bottom))
+    outer, caret = painter._clip, painter.context.px(2)
+    painter._clip = outer.clip(Rect(left - caret, top, right, bottom))
     if not painter._clip.empty:
         _draw_field_text(painter, left, top, widget, field)
     painter._clip = outer
@@ -296,7 +302,8 @@ def _draw_field_text(painter: Painter, left: int, top: int, widget: TextField, f
     if field.focused and not selected:
         at, line_top = field.position(field.cursor)
         thick = painter.context.px(2)
-        caret = (left + round(at), top + line_top, left + round(at) + thick, top + line_top + field.line_height)
+        edge = left + round(at) - thick // 2 - 1
+        caret = (edge, top + line_top, edge + thick, top + line_top + field.line_height)
         painter.rect(caret, painter.theme.color("primary"))
 
 
@@ -309,7 +316,7 @@ def _draw_label(painter: Painter, left: int, top: int, widget: TextField, field:
     if field.label_floats and widget.kind == "outlined":
         pad, height = painter.context.px(4), painter.context.px(2)
         gap = (x - pad, top - height, round(x + text_width(label, font)) + pad, top + height + 1)
-        painter.rect(gap, painter.theme.color(widget.background or "surface"))
+        painter.rect(gap, painter._behind)
         painter.text(x, top + round(style.size * 0.36 * painter.context.density), label, font, color)
     elif not field.label_floats:
         painter.text(x, top + field.top + field.baseline, label, font, color)

@@ -64,14 +64,45 @@ def damage(before: Sequence[Operation], after: Sequence[Operation]) -> list[Box]
         return None
     boxes: list[Box] = []
     for operation in [*(o for o in before if o not in new), *(o for o in after if o not in old)]:
-        boxes = _join(boxes, operation[1])
+        boxes = _join(boxes, _reach(operation))
+    return _closed(boxes, [_reach(operation) for operation in after if operation[0] in _SMOOTH])
+
+
+_SMOOTH = frozenset({"arc", "circle", "line", "outline", "polygon", "rrect", "shadow"})
+"""What is drawn as a path with soft edges: Skia rounds its coverage differently when a clip cuts through it."""
+_SMOOTH_MARGIN_PX = 2
+
+
+def _reach(operation: Operation) -> Box:
+    """Return the box that has to be redrawn whole for an operation to come out as in a full drawing."""
+    left, top, right, bottom = operation[1]
+    margin = _SMOOTH_MARGIN_PX if operation[0] in _SMOOTH else 0
+    return (left - margin, top - margin, right + margin, bottom + margin)
+
+
+def _closed(boxes: list[Box], smooth: list[Box]) -> list[Box]:
+    """Grow the boxes until none of them cuts through a smooth shape."""
+    cut = True
+    while cut:
+        cut = False
+        for shape in smooth:
+            if any(_meet(shape, box) and not _holds(box, shape) for box in boxes):
+                boxes, cut = _join(boxes, shape), True
     return boxes
+
+
+def _meet(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def _holds(outer: Box, inner: Box) -> bool:
+    return outer[0] <= inner[0] and outer[1] <= inner[1] and outer[2] >= inner[2] and outer[3] >= inner[3]
 
 
 def _join(boxes: list[Box], box: Box) -> list[Box]:
     """Add a box, merging it with those that it meets, until all are disjoint."""
     while True:
-        apart = [b for b in boxes if b[2] <= box[0] or box[2] <= b[0] or b[3] <= box[1] or box[3] <= b[1]]
+        apart = [b for b in boxes if not _meet(b, box)]
         if len(apart) == len(boxes):
             return [*boxes, box]
         for b in boxes:
@@ -101,6 +132,16 @@ class Renderer:
         self._frames: OrderedDict[tuple[int, int], _Frame] = OrderedDict()
         self._images: OrderedDict[tuple[str, ImageSpec], Image] = OrderedDict()
         self._image_bytes = 0
+
+    @property
+    def cached_bytes(self) -> int:
+        """Size of the encoded images kept."""
+        return self._image_bytes
+
+    @property
+    def frame_sizes(self) -> tuple[tuple[int, int], ...]:
+        """(width, height) of the frame buffers kept, the least recently used first."""
+        return tuple(self._frames)
 
     def rgb(self, operations: Sequence[Operation], width_px: int, height_px: int) -> np.ndarray[Any, Any]:
         """Return the picture: RGB, uint8 [H, W, 3], a read-only copy."""

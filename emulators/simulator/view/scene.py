@@ -65,7 +65,10 @@ class Scene:
         return next(layer for layer in reversed(self.layers) if layer.kind in windows)
 
     def layer_at(self, x_px: int, y_px: int) -> Layer | None:
-        """Return who gets a touch: the topmost layer there; a modal one also gets what is outside of it."""
+        """Return who gets a touch: the bars, else the topmost layer; a modal one also gets what is outside of it."""
+        for layer in reversed(self.layers):
+            if layer.kind in {"navigation", "status"} and layer.node.rect.contains(x_px, y_px):
+                return layer
         for layer in reversed(self.layers):
             if layer.kind != "toast" and (layer.node.rect.contains(x_px, y_px) or layer.modal):
                 return layer

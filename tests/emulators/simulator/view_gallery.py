@@ -1,0 +1,205 @@
+"""An app that shows every widget, for the tests of the view layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from emulators.simulator.app import Activity, App
+from emulators.simulator.apps.launcher import LAUNCHER
+from emulators.simulator.phone import Phone, PhoneConfig
+from emulators.simulator.system import System
+from emulators.simulator.view.widgets import (
+    Action,
+    AppBar,
+    Avatar,
+    Button,
+    Canvas,
+    Checkbox,
+    Column,
+    Dialog,
+    Divider,
+    Fab,
+    Grid,
+    Icon,
+    IconButton,
+    ListItem,
+    Menu,
+    Radio,
+    Row,
+    Scaffold,
+    Scroll,
+    Slider,
+    Spacer,
+    Switch,
+    Tab,
+    TabBar,
+    Text,
+    TextField,
+    Widget,
+)
+
+PACKAGE = "org.example.gallery"
+
+
+@dataclass(kw_only=True)
+class Gallery(Activity):
+    """Every widget once, and what was done to them."""
+
+    name: ClassVar[str] = ".Gallery"
+    title: str = ""
+    body: str = "one\ntwo"
+    switched: bool = False
+    ticked: bool = False
+    slid: float = 0.5
+    tab: int = 0
+    popup: str = ""
+    events: list[str] = field(default_factory=list)
+
+    def build(self, system: System) -> Widget:
+        bar = AppBar(
+            title="Gallery",
+            on_back=system.back,
+            actions=(
+                IconButton(key="more", icon="dots-vertical", description="More", on_tap=lambda: self._open("menu")),
+            ),
+        )
+        tabs = TabBar(
+            tabs=(Tab(text="One", icon="home"), Tab(text="Two", icon="star")),
+            index=self.tab,
+            on_select=self._select,
+            place="bottom",
+        )
+        body = Scroll(key="list", height="fill", children=self._rows())
+        fab = Fab(key="fab", icon="plus", description="Add", on_tap=lambda: self._open("dialog"))
+        return Scaffold(app_bar=bar, body=body, bottom_bar=tabs, fab=fab)
+
+    def dialog(self, system: System) -> Dialog | Menu | None:
+        if self.popup == "menu":
+            items = tuple(Action(text=text, on_tap=lambda text=text: self._chose(text)) for text in ("Sort", "Delete"))
+            return Menu(key="popup", items=items, on_dismiss=lambda: self._open(""), anchor="more")
+        if self.popup == "dialog":
+            name = TextField(key="name", value=self.title, on_change=self._set_title, label="Name", autofocus=True)
+            actions = (
+                Action(text="Cancel", on_tap=lambda: self._open("")),
+                Action(text="OK", on_tap=lambda: self._chose("OK")),
+            )
+            return Dialog(title="New thing", body=name, actions=actions, on_dismiss=lambda: self._open(""))
+        return None
+
+    def _rows(self) -> tuple[Widget, ...]:
+        return (
+            ListItem(
+                key="wifi",
+                title="Wi-Fi",
+                subtitle="Connected",
+                leading=Icon(icon="wifi"),
+                trailing=Switch(key="wifi_switch", checked=self.switched, on_change=self._switch),
+            ),
+            ListItem(key="tick", title="Tick me", trailing=Checkbox(checked=self.ticked, on_change=self._tick)),
+            ListItem(key="off", title="Disabled", enabled=False, on_tap=lambda: self.events.append("off")),
+            Column(
+                padding=(24, 8, 24, 8),
+                gap=16,
+                children=(
+                    TextField(key="title", value=self.title, on_change=self._set_title, label="Title"),
+                    TextField(key="body", value=self.body, on_change=self._set_body, hint="Write", multiline=True),
+                ),
+            ),
+            Slider(key="slider", description="Level", value=self.slid, on_change=self._slide),
+            Divider(),
+            Row(
+                gap=8,
+                padding=(24, 8, 24, 8),
+                children=(
+                    Button(
+                        key="hello",
+                        text="Hello",
+                        on_tap=lambda: self.events.append("hello"),
+                        on_long_press=lambda: self.events.append("held"),
+                    ),
+                    Button(text="Tonal", kind="tonal", icon="plus"),
+                    Button(text="Out", kind="outlined"),
+                    Spacer(weight=1),
+                    Radio(checked=True),
+                ),
+            ),
+            Canvas(
+                width=80,
+                height=80,
+                operations=(
+                    ("circle", 40, 40, 30, "primary"),
+                    ("arc", 40, 40, 36, -90, 200, 4, "error"),
+                    ("line", 0, 0, 80, 80, 2, "outline"),
+                    ("text", 40, 40, "7", "title_large", "on_primary"),
+                ),
+            ),
+            Grid(columns=3, gap=4, children=tuple(self._card(index) for index in range(7))),
+            *(
+                ListItem(
+                    key=f"row{index}",
+                    title=f"Row {index}",
+                    subtitle="With some more text " * (index % 5),
+                    leading=Avatar(letter="R"),
+                    on_tap=lambda index=index: self.events.append(f"row{index}"),
+                )
+                for index in range(20)
+            ),
+        )
+
+    def _card(self, index: int) -> Widget:
+        return Column(
+            key=f"card{index}",
+            background="secondary_container",
+            radius=12,
+            padding=(8, 8, 8, 8),
+            elevation=1,
+            on_drop=lambda key: self.events.append(f"card{index}->{key}"),
+            on_swipe=lambda way: self.events.append(f"card{index} {way}"),
+            children=(Text(text=f"Card {index}"),),
+        )
+
+    def _open(self, popup: str) -> None:
+        self.popup = popup
+
+    def _chose(self, text: str) -> None:
+        self.events.append(text)
+        self.popup = ""
+
+    def _select(self, index: int) -> None:
+        self.tab = index
+
+    def _switch(self, on: bool) -> None:
+        self.switched = on
+
+    def _tick(self, on: bool) -> None:
+        self.ticked = on
+
+    def _slide(self, value: float) -> None:
+        self.slid = value
+
+    def _set_title(self, text: str) -> None:
+        self.title = text
+
+    def _set_body(self, text: str) -> None:
+        self.body = text
+
+
+GALLERY = App(package=PACKAGE, label="Gallery", icon="image", color="#7B1FA2", activities=(Gallery,))
+
+
+def gallery_phone(width_px: int = 540, height_px: int = 1200) -> tuple[Phone, Gallery]:
+    """Return a phone that shows the gallery, and the gallery."""
+    phone = Phone(PhoneConfig(width_px=width_px, height_px=height_px), [GALLERY, LAUNCHER])
+    phone.system.open_app(PACKAGE)
+    gallery = phone.activity
+    assert isinstance(gallery, Gallery)
+    return phone, gallery
+
+
+def tap_key(phone: Phone, key: str) -> None:
+    """Tap the middle of what is seen of the widget with a key."""
+    node = phone.scene().find(key)
+    assert node is not None, f"{key} is not on the screen"
+    seen = node.visible
+    phone.tap((seen.left + seen.right) // 2, (seen.top + seen.bottom) // 2)
