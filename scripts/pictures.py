@@ -17,13 +17,13 @@ from PIL import Image, ImageDraw, ImageFilter
 from emulators.simulator.phone import Phone, PhoneConfig
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
-SCREEN_WIDTH_PX = 380
-GAP_PX = 44
+SCREEN_WIDTH_PX = 320
+GAP_PX = 36
 BACKGROUND = (236, 239, 244)
 
 
-def opened(app: str, *taps: str) -> Callable[[], Image.Image]:
-    """Return a maker of the screen that opening an app and tapping these texts leads to."""
+def opened(app: str, *taps: str, typed: str = "") -> Callable[[], Image.Image]:
+    """Return a maker of the screen that opening an app, tapping these texts and typing leads to."""
 
     def make() -> Image.Image:
         phone = Phone(PhoneConfig())
@@ -33,6 +33,8 @@ def opened(app: str, *taps: str) -> Callable[[], Image.Image]:
             for text in taps:
                 node = next(node for node in phone.ui_tree().walk() if text in (node.text, node.description))
                 phone.tap(*node.bounds.center)
+            if typed:
+                phone.type_text(typed)
             return Image.fromarray(phone.rgb())
 
     return make
@@ -40,8 +42,8 @@ def opened(app: str, *taps: str) -> Callable[[], Image.Image]:
 
 SCREENS = (
     opened(""),
-    opened("com.android.settings", "Network & internet"),
-    opened("com.google.android.contacts", "Create contact"),
+    opened("com.android.settings"),
+    opened("com.google.android.contacts", "Create contact", "First name", typed="Ada"),
     opened("com.google.android.deskclock", "Timer"),
     opened("net.gsantner.markor"),
 )
@@ -60,7 +62,7 @@ def phones(target: Path) -> None:
         sheet.paste((120, 126, 138), (left - 30, GAP_PX - 20), shadow.filter(ImageFilter.GaussianBlur(14)))
         sheet.paste(screen, (left, GAP_PX), screen)
         left += screen.width + GAP_PX
-    sheet.quantize(256, dither=Image.Dither.NONE).save(target, optimize=True)
+    sheet.save(target, optimize=True)
 
 
 def framed(screen: Image.Image) -> Image.Image:

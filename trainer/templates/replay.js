@@ -181,7 +181,7 @@ const Replay = (() => {
     const widest = Math.max(...parts.map(([, value]) => Math.abs(value)), 1e-9);
     const rows = parts.flatMap(([name, value]) => [
       make("span", {}, name.replaceAll("_", " ")),
-      make("span", {}, make("i", { class: value < 0 ? "neg" : "", style: `width:${(Math.abs(value) / widest) * 100}%` })),
+      make("span", {}, value === 0 ? "" : make("i", { class: value < 0 ? "neg" : "", style: `width:${(Math.abs(value) / widest) * 100}%` })),
       make("b", {}, Charts.short(value))]);
     const effects = episode.side_effects.map((line) => make("div", { class: "call" }, make("code", {}, line)));
     return [

@@ -8,7 +8,7 @@
   setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   document.getElementById("theme").addEventListener("click", () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"));
 
-  const seconds = (value) => (value >= 10 ? `${Math.round(value)} s` : value >= 1 ? `${Math.round(value * 10) / 10} s` : `${Math.round(value * 1000)} ms`);
+  const seconds = (value) => (value === 0 ? "0 s" : value >= 10 ? `${Math.round(value)} s` : value >= 1 ? `${Math.round(value * 10) / 10} s` : `${Math.round(value * 1000)} ms`);
   const box = (id) => document.getElementById(id);
   const steps = data.steps;
 
