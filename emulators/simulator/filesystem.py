@@ -30,7 +30,8 @@ ALIASES: Final = {
 """Other names of a directory, as bind mounts and links make them on a phone."""
 _ALIAS_PARTS: Final = {tuple(name[1:].split("/")): target for name, target in ALIASES.items()}
 _ALIAS_HEADS: Final = frozenset(parts[0] for parts in _ALIAS_PARTS)
-_MOUNT_POINTS: Final = frozenset({"/", SHARED_STORAGE, "/data", "/data/data", "/storage"})
+_ALIAS_NAMES: Final = tuple(posixpath.split(name) for name in ALIASES)
+_MOUNT_POINTS: Final = frozenset({"/", SHARED_STORAGE, "/data", "/data/data", "/storage", "/storage/emulated"})
 
 DEFAULT_CAPACITY_BYTES: Final = 512 * 1024 * 1024
 MAX_NAME_BYTES: Final = 255
@@ -78,8 +79,10 @@ class FileTree:
         return self._get(path).entry
 
     def list(self, path: str) -> list[str]:
-        """Return the names in a directory, sorted."""
-        return sorted(self._directory(path).children)
+        """Return the names in a directory, sorted, aliases among them."""
+        folder = self.resolve(path)
+        aliases = [name for parent, name in _ALIAS_NAMES if parent == folder]
+        return sorted({*self._directory(path).children, *aliases})
 
     def read(self, path: str) -> bytes:
         return self._file(path).content

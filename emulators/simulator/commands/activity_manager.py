@@ -17,42 +17,16 @@ _MAX_MONKEY_EVENTS: Final = 1_000
 
 def _am(context: Context) -> int:
     verb, rest = (context.args[0] if context.args else ""), context.args[1:]
-    navigator = context.phone.navigator
-    match verb:
-        case "start" | "start-activity":
-            return _start(context, rest)
-        case "startservice" | "start-service" | "start-foreground-service" | "startforegroundservice" | "stopservice":
-            context.line(f"Starting service: {parse_intent(rest)}")
-            return 0
-        case "broadcast":
-            return _broadcast(context, rest)
-        case "force-stop" | "stop-app":
-            _overlay_closed(context)
-            navigator.force_stop(_package(rest))
-            return 0
-        case "kill":
-            package = _package(rest)
-            if context.state.tasks.front.top.package != package:
-                navigator.force_stop(package)
-            return 0
-        case "kill-all":
-            for package in list(context.state.packages.processes):
-                if package not in {context.state.tasks.front.top.package, context.state.tasks.home.package}:
-                    navigator.force_stop(package)
-            return 0
-        case "stack" | "task":
-            return _stack(context, rest)
-        case "get-current-user":
-            context.line("0")
-            return 0
-        case "":
-            context.line("Activity manager (activity) commands:\n  start, broadcast, force-stop, kill, stack list")
-            return 255
-        case _ if verb in _QUIET:
-            return 0
-        case _:
-            context.shell.streams.stderr.write(f"Unknown command: {verb}\n".encode("utf-8", "replace"))
-            return 255
+    handler = _VERBS.get(verb)
+    if handler is not None:
+        return handler(context, rest)
+    if verb in _QUIET:
+        return 0
+    if verb:
+        context.shell.streams.stderr.write(f"Unknown command: {verb}\n".encode("utf-8", "replace"))
+    else:
+        context.line("Activity manager (activity) commands:\n  start, broadcast, force-stop, kill, stack list")
+    return 255
 
 
 _QUIET: Final = frozenset(
@@ -66,6 +40,38 @@ def _package(words: list[str]) -> str:
     if not names:
         raise UsageError('Argument expected after "force-stop"')
     return names[0]
+
+
+def _service(context: Context, words: list[str]) -> int:
+    context.line(f"Starting service: {parse_intent(words)}")
+    return 0
+
+
+def _current_user(context: Context, words: list[str]) -> int:
+    context.line("0")
+    return 0
+
+
+def _force_stop(context: Context, words: list[str]) -> int:
+    _overlay_closed(context)
+    context.phone.navigator.force_stop(_package(words))
+    return 0
+
+
+def _kill(context: Context, words: list[str]) -> int:
+    """End a process in the background; the foreground app is left alone."""
+    package = _package(words)
+    if context.state.tasks.front.top.package != package:
+        context.phone.navigator.force_stop(package)
+    return 0
+
+
+def _kill_all(context: Context, words: list[str]) -> int:
+    tasks = context.state.tasks
+    for package in list(context.state.packages.processes):
+        if package not in {tasks.front.top.package, tasks.home.package}:
+            context.phone.navigator.force_stop(package)
+    return 0
 
 
 # --- start ---------------------------------------------------------------------------------------------------------
@@ -180,6 +186,17 @@ def _task_text(context: Context, task: Task) -> str:
         f"topActivity=ComponentInfo{{{task.top.full_component}}}\n\n"
     )
 
+
+_VERBS: Final = {
+    **dict.fromkeys(("start", "start-activity"), _start),
+    **dict.fromkeys(("force-stop", "stop-app"), _force_stop),
+    **dict.fromkeys(("stack", "task"), _stack),
+    **dict.fromkeys(("startservice", "start-service", "start-foreground-service", "stopservice"), _service),
+    "broadcast": _broadcast,
+    "get-current-user": _current_user,
+    "kill": _kill,
+    "kill-all": _kill_all,
+}
 
 # --- monkey --------------------------------------------------------------------------------------------------------
 

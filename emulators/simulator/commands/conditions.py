@@ -8,6 +8,7 @@ from typing import Final
 
 from emulators.simulator.commands.context import Command, Context, UsageError
 from emulators.simulator.commands.regular import BadPatternError, compiled
+from emulators.simulator.filesystem import FileEntry
 
 _MAX_DEPTH: Final = 32
 
@@ -39,6 +40,13 @@ _BINARY: Final[Mapping[str, Callable[[str, str], bool]]] = {
     "-le": lambda left, right: _integer(left) <= _integer(right),
     "-gt": lambda left, right: _integer(left) > _integer(right),
     "-ge": lambda left, right: _integer(left) >= _integer(right),
+}
+_FILE_TESTS: Final[Mapping[str, Callable[[FileEntry], bool]]] = {
+    **dict.fromkeys(("-a", "-e", "-r", "-w"), lambda entry: True),
+    "-d": lambda entry: entry.is_dir,
+    "-f": lambda entry: not entry.is_dir,
+    "-s": lambda entry: entry.is_dir or bool(entry.data),
+    "-x": lambda entry: entry.is_dir or bool(entry.mode & 0o111),
 }
 _FILE_COMPARISONS: Final = frozenset({"-nt", "-ot", "-ef"})
 _UNARY: Final = frozenset("-" + letter for letter in "abcdefghkLnprsStuwxz")
@@ -142,29 +150,14 @@ class _Test:
         if operator == "-t":
             return False
         files, path = self._context.files, self._context.path(operand)
-        if not operand or not files.exists(path):
-            return False
-        entry = files.stat(path)
-        match operator:
-            case "-f":
-                return not entry.is_dir
-            case "-d":
-                return entry.is_dir
-            case "-s":
-                return entry.is_dir or bool(entry.data)
-            case "-x":
-                return entry.is_dir or bool(entry.mode & 0o111)
-            case "-a" | "-e" | "-r" | "-w":
-                return True
-            case _:
-                return False
+        check = _FILE_TESTS.get(operator)
+        return bool(operand) and check is not None and files.exists(path) and check(files.stat(path))
 
 
 def _test(context: Context) -> int:
     words = list(context.args)
-    if context.name == "[":
-        if not words or words.pop() != "]":
-            return context.fail("missing ]", 2)
+    if context.name == "[" and (not words or words.pop() != "]"):
+        return context.fail("missing ]", 2)
     try:
         return 0 if _Test(context, words).run() else 1
     except UsageError as error:
@@ -222,17 +215,28 @@ class _Expression:
 
 
 def _applied(left: str, operator: str, right: str) -> str:
-    if operator == "|":
-        return left if left not in {"", "0"} else right
-    if operator == "&":
-        return left if left not in {"", "0"} and right not in {"", "0"} else "0"
-    if operator == ":":
-        match = compiled(right, extended=False).match(left)
-        if match is None:
-            return "" if r"\(" in right else "0"
-        return (match.group(1) or "") if match.re.groups else str(match.end())
-    if operator in {"+", "-", "*", "/", "%"}:
-        return _computed(_integer(left), operator, _integer(right))
+    nothing = {"", "0"}
+    match operator:
+        case "|":
+            return left if left not in nothing else right
+        case "&":
+            return left if left not in nothing and right not in nothing else "0"
+        case ":":
+            return _matched(left, right)
+        case "+" | "-" | "*" | "/" | "%":
+            return _computed(_integer(left), operator, _integer(right))
+        case _:
+            return _compared(left, operator, right)
+
+
+def _matched(text: str, pattern: str) -> str:
+    match = compiled(pattern, extended=False).match(text)
+    if match is None:
+        return "" if r"\(" in pattern else "0"
+    return (match.group(1) or "") if match.re.groups else str(match.end())
+
+
+def _compared(left: str, operator: str, right: str) -> str:
     numeric = all(re.fullmatch(r"-?\d+", text) for text in (left, right))
     comparison = {"=": "-eq", "==": "-eq", "!=": "-ne", "<": "-lt", "<=": "-le", ">": "-gt", ">=": "-ge"}[operator]
     if numeric:

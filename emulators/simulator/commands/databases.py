@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -121,35 +121,22 @@ def _run(context: Context, connection: sqlite3.Connection, style: _Style, text: 
 
 def _dot(context: Context, connection: sqlite3.Connection, style: _Style, line: str) -> bool:
     """Run a dot command; False for .quit. Raises: sqlite3.Error."""
-    name, *words = line[1:].split()
+    name, *words = line[1:].split() or [""]
+    value = words[0].strip("\"'") if words else ""
     match name:
         case "quit" | "exit":
             return False
         case "headers" | "header":
-            style.headers = words[:1] == ["on"]
-        case "mode" if words and words[0] in _MODES:
-            _set_mode(style, words[0])
+            style.headers = value == "on"
+        case "mode" if value in _MODES:
+            _set_mode(style, value)
         case "separator" if words:
-            style.separator = words[0].strip("\"'")
+            style.separator = value
         case "nullvalue" if words:
-            style.null = words[0].strip("\"'")
-        case "tables":
-            rows = connection.execute(
-                "SELECT name FROM sqlite_schema WHERE type IN ('table','view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
-            ).fetchall()
-            if rows:
-                context.line("  ".join(str(row[0]) for row in rows))
-        case "schema":
-            for (sql,) in connection.execute(
-                "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND (?1 = '' OR tbl_name = ?1)",
-                (words[0] if words else "",),
-            ):
-                context.line(f"{sql};")
-        case "dump":
-            for statement in connection.iterdump():
-                context.line(statement)
-        case "databases":
-            context.line("main: r/w")
+            style.null = value
+        case "tables" | "schema" | "dump":
+            for text in _described(connection, name, value):
+                context.line(text)
         case "timeout" | "bail" | "echo" | "changes" | "timer" | "width":
             pass
         case _:
@@ -157,6 +144,18 @@ def _dot(context: Context, connection: sqlite3.Connection, style: _Style, line: 
                 f'Error: unknown command or invalid arguments:  "{name}". Enter ".help" for help\n'.encode()
             )
     return True
+
+
+def _described(connection: sqlite3.Connection, name: str, table: str) -> Iterable[str]:
+    """Return the lines of .tables, .schema or .dump. Raises: sqlite3.Error."""
+    if name == "dump":
+        return connection.iterdump()
+    if name == "schema":
+        query = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND (?1 = '' OR tbl_name = ?1)"
+        return [f"{row[0]};" for row in connection.execute(query, (table,))]
+    query = "SELECT name FROM sqlite_schema WHERE type IN ('table','view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
+    names = "  ".join(str(row[0]) for row in connection.execute(query))
+    return [names] if names else []
 
 
 def _cell(value: object, null: str) -> str:

@@ -55,9 +55,8 @@ def _window(context: Context, words: list[str]) -> int:
     context.line(f"  mCurrentRotation={_ROTATIONS[context.state.display.rotation]}")
     if words[:1] in ([], ["displays"], ["d"]):
         size = f"{context.phone.width_px}x{context.phone.height_px}"
-        context.line(
-            f"WINDOW MANAGER DISPLAY CONTENTS (dumpsys window displays)\n  Display: mDisplayId=0\n    init={size} cur={size} app={size}"
-        )
+        context.line("WINDOW MANAGER DISPLAY CONTENTS (dumpsys window displays)\n  Display: mDisplayId=0")
+        context.line(f"    init={size} cur={size} app={size}")
     return 0
 
 
@@ -121,7 +120,8 @@ def _display(context: Context, words: list[str]) -> int:
     context.line(
         f"  mViewports=[DisplayViewport{{type=INTERNAL, valid=true, isActive=true, displayId=0, uniqueId='local:0', "
         f"physicalPort=0, orientation={rotation}, logicalFrame=Rect(0, 0 - {width}, {height}), "
-        f"physicalFrame=Rect(0, 0 - {width}, {height}), deviceWidth={config.width_px}, deviceHeight={config.height_px}}}]"
+        f"physicalFrame=Rect(0, 0 - {width}, {height}), deviceWidth={config.width_px}, "
+        f"deviceHeight={config.height_px}}}]"
     )
     context.line(
         f"  mBaseDisplayInfo=DisplayInfo{{real {width} x {height}, density {context.phone.density_dpi}, state {on}}}"

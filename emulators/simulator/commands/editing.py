@@ -181,43 +181,46 @@ def _replacement(template: str, match: re.Match[str]) -> str:
     return "".join(out)
 
 
-def _edited(lines: list[str], instructions: list[_Instruction], *, quiet: bool) -> list[str]:
-    out: list[str] = []
-    for number, original in enumerate(lines, 1):
-        line, deleted, leave = original, False, False
-        appended: list[str] = []
-        for instruction in instructions:
-            if not _selected(instruction, line, number, last=number == len(lines)):
-                continue
-            match instruction.name:
-                case "s":
-                    line, done = _substituted(instruction, line)
-                    if done and "p" in instruction.flags:
-                        out.append(line)
-                case "y":
-                    line = line.translate(str.maketrans(instruction.flags, instruction.text))
-                case "p":
-                    out.append(line)
-                case "=":
-                    out.append(str(number))
-                case "i":
-                    out.append(instruction.text)
-                case "a":
-                    appended.append(instruction.text)
-                case "c" | "d":
-                    if instruction.name == "c":
-                        out.append(instruction.text)
-                    deleted = True
-                case "q":
-                    leave = True
-            if deleted or leave:
+class _Editor:
+    """Runs a script over lines."""
+
+    def __init__(self, instructions: list[_Instruction], *, quiet: bool) -> None:
+        self._instructions = instructions
+        self._quiet = quiet
+        self._out: list[str] = []
+
+    def run(self, lines: list[str]) -> list[str]:
+        for number, original in enumerate(lines, 1):
+            line, name, appended = original, "", list[str]()
+            for instruction in self._instructions:
+                if _selected(instruction, line, number, last=number == len(lines)):
+                    line = self._apply(instruction, line, number, appended)
+                    name = instruction.name
+                    if name in {"c", "d", "q"}:
+                        break
+            if not self._quiet and name not in {"c", "d"}:
+                self._out.append(line)
+            self._out += appended
+            if name == "q":
                 break
-        if not quiet and not deleted:
-            out.append(line)
-        out += appended
-        if leave:
-            break
-    return out
+        return self._out
+
+    def _apply(self, instruction: _Instruction, line: str, number: int, appended: list[str]) -> str:
+        """Carry out one instruction and return what the line is now."""
+        match instruction.name:
+            case "s":
+                line, done = _substituted(instruction, line)
+                if done and "p" in instruction.flags:
+                    self._out.append(line)
+            case "y":
+                line = line.translate(str.maketrans(instruction.flags, instruction.text))
+            case "p" | "=":
+                self._out.append(line if instruction.name == "p" else str(number))
+            case "i" | "c":
+                self._out.append(instruction.text)
+            case "a":
+                appended.append(instruction.text)
+        return line
 
 
 def _sed(context: Context) -> int:
@@ -247,14 +250,14 @@ def _sed(context: Context) -> int:
         _print(context, content, instructions, quiet="n" in options)
         return 0
     for operand in operands:
-        lines = _edited(lines_of(context.read(operand)), instructions, quiet="n" in options)
+        lines = _Editor(instructions, quiet="n" in options).run(lines_of(context.read(operand)))
         text = "".join(line + "\n" for line in lines)
         context.files.write(context.path(operand), text.encode("utf-8", "surrogateescape"))
     return 0
 
 
 def _print(context: Context, content: bytes, instructions: list[_Instruction], *, quiet: bool) -> None:
-    text = "".join(line + "\n" for line in _edited(lines_of(content), instructions, quiet=quiet))
+    text = "".join(line + "\n" for line in _Editor(instructions, quiet=quiet).run(lines_of(content)))
     if content and not content.endswith(b"\n") and text:
         text = text[:-1]
     context.out(text)

@@ -73,7 +73,8 @@ def _swipe(context: Context, words: list[str]) -> None:
 
 def _drag(context: Context, words: list[str]) -> None:
     numbers = _numbers(words, 4, 5)
-    context.phone.drag(*numbers[:4], _duration(numbers, 4, 300))
+    x1, y1, x2, y2 = numbers[:4]
+    context.phone.drag(x1, y1, x2, y2, _duration(numbers, 4, 300))
 
 
 def _text(context: Context, words: list[str]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from emulators.simulator.commands.context import Command, Context, UsageError
+from emulators.simulator.commands.naming import user_id
 from emulators.simulator.filesystem import FileEntry
 from emulators.simulator.shell.patterns import Pattern
 
@@ -117,53 +118,25 @@ class _Parser:
 
     def _flag(self, word: str) -> _Test:
         context, plan = self._context, self._plan
-        match word:
-            case "-print" | "-print0":
-                plan.acts = True
-                end = "\n" if word == "-print" else "\0"
-                return lambda item: _did(context.out(item.name + end))
-            case "-delete":
-                plan.acts = plan.depth_first = True
-                return lambda item: _delete(context, item)
-            case "-prune":
-                return lambda item: _did(plan.pruned.add(item.path))
-            case "-depth":
-                plan.depth_first = True
-                return lambda _: True
-            case "-empty":
-                return lambda item: not (context.files.list(item.path) if item.entry.is_dir else item.entry.data)
-            case "-false":
-                return lambda _: False
-            case _:
-                return lambda _: True
+        plan.acts = plan.acts or word in {"-print", "-print0", "-delete"}
+        plan.depth_first = plan.depth_first or word in {"-depth", "-delete"}
+        tests: dict[str, _Test] = {
+            "-delete": lambda item: _delete(context, item),
+            "-empty": lambda item: not (context.files.list(item.path) if item.entry.is_dir else item.entry.data),
+            "-false": lambda _: False,
+            "-print": lambda item: _print(context, item.name + "\n"),
+            "-print0": lambda item: _print(context, item.name + "\0"),
+            "-prune": lambda item: _keep(plan.pruned.add, item.path),
+        }
+        return tests.get(word, _always)
 
     def _with_argument(self, word: str, value: str) -> _Test:
-        plan = self._plan
-        match word:
-            case "-maxdepth":
-                plan.max_depth = _number(word, value)
-                return lambda _: True
-            case "-mindepth":
-                plan.min_depth = _number(word, value)
-                return lambda _: True
-            case "-name" | "-iname" | "-path" | "-wholename" | "-ipath":
-                return _name_test(word, value)
-            case "-type":
-                kinds = set(value.split(","))
-                return lambda item: ("d" if item.entry.is_dir else "f") in kinds
-            case "-size":
-                return _size_test(value)
-            case "-perm":
-                mode = int(value.lstrip("-/"), 8) if re.fullmatch(r"[-/]?[0-7]{1,4}", value) else -1
-                return lambda item: item.entry.mode == mode
-            case "-user" | "-group":
-                return lambda _: True
-            case "-newer":
-                since = self._context.files.stat(self._context.path(value)).modified_ns
-                return lambda item: item.entry.modified_ns > since
-            case _:
-                unit = 60 if word.endswith("min") else 86_400
-                return _age_test(value, unit, self._context.state.clock.wall_ns())
+        if word == "-maxdepth":
+            self._plan.max_depth = _number(word, value)
+        elif word == "-mindepth":
+            self._plan.min_depth = _number(word, value)
+        make = _TESTS_WITH_ARGUMENT.get(word)
+        return make(self._context, word, value) if make else _always
 
     def _exec(self) -> _Test:
         command: list[str] = []
@@ -176,20 +149,26 @@ class _Parser:
         if word == "+":
             names: list[str] = []
             self._plan.gathered.append((command[:-1] if command[-1] == "{}" else command, names))
-            return lambda item: _did(names.append(item.name))
+            return lambda item: _keep(names.append, item.name)
         return lambda item: context.run([part.replace("{}", item.name) for part in command]) == 0
 
 
 _FLAGS: Final = frozenset(
     {"-print", "-print0", "-delete", "-prune", "-depth", "-empty", "-false", "-true", "-xdev", "-mount", "-noleaf"}
 )
-_WITH_ARGUMENT: Final = frozenset(
-    {"-maxdepth", "-mindepth", "-name", "-iname", "-path", "-wholename", "-ipath", "-type", "-size", "-perm", "-user"}
-    | {"-group", "-newer", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin"}
-)
 
 
-def _did(_: None) -> bool:
+def _always(_: _Item) -> bool:
+    return True
+
+
+def _print(context: Context, text: str) -> bool:
+    context.out(text)
+    return True
+
+
+def _keep(store: Callable[[str], None], name: str) -> bool:
+    store(name)
     return True
 
 
@@ -199,7 +178,7 @@ def _number(word: str, value: str) -> int:
     return int(value)
 
 
-def _name_test(word: str, value: str) -> _Test:
+def _name_test(context: Context, word: str, value: str) -> _Test:
     folded = word.startswith("-i")
     pattern = Pattern([(value.lower() if folded else value, False)])
 
@@ -214,7 +193,35 @@ def _compared(sign: str, value: int, wanted: int) -> bool:
     return value > wanted if sign == "+" else (value < wanted if sign == "-" else value == wanted)
 
 
-def _size_test(value: str) -> _Test:
+def _type_test(context: Context, word: str, value: str) -> _Test:
+    kinds = set(value.split(","))
+    return lambda item: ("d" if item.entry.is_dir else "f") in kinds
+
+
+def _mode_test(context: Context, word: str, value: str) -> _Test:
+    if not re.fullmatch(r"[-/]?[0-7]{1,4}", value):
+        raise UsageError(f"bad -perm '{value}'")
+    mode = int(value.lstrip("-/"), 8)
+    match value[0]:
+        case "-":
+            return lambda item: item.entry.mode & mode == mode
+        case "/":
+            return lambda item: bool(item.entry.mode & mode)
+        case _:
+            return lambda item: item.entry.mode == mode
+
+
+def _owner_test(context: Context, word: str, value: str) -> _Test:
+    owner = user_id(value)
+    return lambda item: (item.entry.uid if word == "-user" else item.entry.gid) == owner
+
+
+def _newer_test(context: Context, word: str, value: str) -> _Test:
+    since = context.files.stat(context.path(value)).modified_ns
+    return lambda item: item.entry.modified_ns > since
+
+
+def _size_test(context: Context, word: str, value: str) -> _Test:
     match = re.fullmatch(r"([-+]?)(\d{1,12})([bcwkMG]?)", value)
     if match is None:
         raise UsageError(f"bad -size '{value}'")
@@ -222,13 +229,26 @@ def _size_test(value: str) -> _Test:
     return lambda item: _compared(match.group(1), -(-item.entry.size // unit), int(match.group(2)))
 
 
-def _age_test(value: str, unit_s: int, now_ns: int) -> _Test:
+def _age_test(context: Context, word: str, value: str) -> _Test:
+    unit_s, now_ns = (60 if word.endswith("min") else 86_400), context.state.clock.wall_ns()
     match = re.fullmatch(r"([-+]?)(\d{1,9})", value)
     if match is None:
         raise UsageError(f"bad time '{value}'")
     return lambda item: _compared(
         match.group(1), (now_ns - item.entry.modified_ns) // (unit_s * 10**9), int(match.group(2))
     )
+
+
+_TESTS_WITH_ARGUMENT: Final[Mapping[str, Callable[[Context, str, str], _Test]]] = {
+    **dict.fromkeys(("-name", "-iname", "-path", "-wholename", "-ipath"), _name_test),
+    **dict.fromkeys(("-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin"), _age_test),
+    **dict.fromkeys(("-user", "-group"), _owner_test),
+    "-newer": _newer_test,
+    "-perm": _mode_test,
+    "-size": _size_test,
+    "-type": _type_test,
+}
+_WITH_ARGUMENT: Final = frozenset({"-maxdepth", "-mindepth", *_TESTS_WITH_ARGUMENT})
 
 
 def _delete(context: Context, item: _Item) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from emulators.simulator.clock import zone_info
 from emulators.simulator.commands.context import Command, Context, UsageError
 from emulators.simulator.phone_properties import MAX_VALUE_CHARS, properties
 
@@ -72,10 +73,12 @@ def _setprop(context: Context) -> int:
         return context.fail(f"value '{value[:20]}...' too long; try a shorter one")
     if name.startswith("ro.") and name in properties(context.phone):
         return context.fail(f"failed to set property '{name}' to '{value}'")
-    context.state.properties[name] = value
     if name == "persist.sys.timezone":
+        zone_info(value)
         context.state.clock.zone = value
         context.phone.invalidate()
+    else:
+        context.state.properties[name] = value
     return 0
 
 

@@ -43,7 +43,9 @@ class _Lister:
         self._zone = zone_info(context.state.clock.zone)
 
     def run(self, operands: list[str]) -> int:
-        rows, folders, status = [], [], 0
+        rows: list[_Row] = []
+        folders: list[_Row] = []
+        status = 0
         for operand in operands:
             path = self._context.path(operand)
             try:

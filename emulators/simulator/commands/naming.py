@@ -63,9 +63,6 @@ def human_size(size: int) -> str:
     """Return `4.0K`, as -h prints sizes."""
     if size < 1000:
         return str(size)
-    value, unit = float(size), ""
-    for unit in "KMGT":
-        value /= 1024
-        if value < 1000:
-            break
-    return f"{value:.1f}{unit}" if value < 10 else f"{value:.0f}{unit}"
+    power = next((power for power in (1, 2, 3) if size / 1024**power < 1000), 4)
+    value = size / 1024**power
+    return f"{value:.1f}{'BKMGT'[power]}" if value < 10 else f"{value:.0f}{'BKMGT'[power]}"

@@ -9,7 +9,7 @@ from typing import Final
 
 from emulators.simulator.app import App
 from emulators.simulator.commands.context import Command, Context, UsageError
-from emulators.simulator.packages import UnknownPackageError, short_component
+from emulators.simulator.packages import UnknownPackageError, full_class_name, short_component
 from emulators.simulator.system_image import install_app
 
 _MAX_MANIFEST: Final = 4 * 1024 * 1024
@@ -116,6 +116,19 @@ def _resolve(context: Context, words: list[str]) -> int:
     if "--brief" in words:
         context.line("priority=0 preferredOrder=0 match=0x108000 specificIndex=-1 isDefault=true")
     context.line(component)
+    return 0
+
+
+def _query_activities(context: Context, words: list[str]) -> int:
+    """The launcher's entries; other queries find nothing."""
+    wants_launcher = "android.intent.category.LAUNCHER" in words or not words
+    apps = [app for app in context.phone.system.apps() if not app.hidden] if wants_launcher else []
+    context.line(f"{len(apps)} activities found:")
+    for number, app in enumerate(apps):
+        name = full_class_name(app.package, app.activities[0].name)
+        context.line(f"  Activity #{number}:\n    priority=0 preferredOrder=0 match=0x108000 specificIndex=-1")
+        context.line(f"    ActivityInfo:\n      name={name}\n      packageName={app.package}")
+        context.line(f"      labelRes=0x0 nonLocalizedLabel={app.label} icon=0x7f0d0000 banner=0x0")
     return 0
 
 
@@ -236,6 +249,7 @@ _VERBS: Final = {
     "install": _install,
     "list": _list,
     "path": _path,
+    "query-activities": _query_activities,
     "resolve-activity": _resolve,
     "revoke": _revoke,
     "uninstall": _uninstall,
@@ -251,8 +265,8 @@ def _appops(context: Context) -> int:
             for operation, mode in context.state.packages.entry(package).app_ops:
                 context.line(f"{operation}: {mode}")
         case ["get", package, operation]:
-            mode = dict(context.state.packages.entry(package).app_ops).get(operation)
-            context.line(f"{operation}: {mode}" if mode else "No operations.")
+            kept = dict(context.state.packages.entry(package).app_ops).get(operation)
+            context.line(f"{operation}: {kept}" if kept else "No operations.")
         case ["reset", *_]:
             pass
         case _:

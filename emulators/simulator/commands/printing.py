@@ -146,17 +146,13 @@ class _Printer:
 
     def _formatted(self, spec: str, kind: str) -> str:
         match kind:
-            case "s":
-                return (spec + "s") % self._next()
-            case "b":
-                return (spec + "s") % unescape(self._next(), octal_needs_zero=True)
-            case "c":
-                return (spec + "s") % self._next()[:1]
+            case "s" | "b" | "c":
+                text = self._next()
+                text = unescape(text, octal_needs_zero=True) if kind == "b" else text
+                return (spec + "s") % (text[:1] if kind == "c" else text)
             case "d" | "i":
                 return (spec + "d") % self._integer(self._next())
-            case "u":
-                return (spec + "d") % (self._integer(self._next()) % 2**64)
-            case "o" | "x" | "X":
+            case "u" | "o" | "x" | "X":
                 return (spec.replace("#", "") + kind) % (self._integer(self._next()) % 2**64)
             case "e" | "f" | "g" | "E" | "F" | "G":
                 return (spec + kind) % self._real(self._next())

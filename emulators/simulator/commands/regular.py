@@ -79,14 +79,10 @@ def _plain(char: str, pattern: str, at: int, *, extended: bool) -> str:
         if char == "{" and not re.match(r"\{\d*(,\d*)?\}", pattern[at:]):
             return r"\{"
         return char if char in ".*+?()|{}^$" else re.escape(char)
-    previous = pattern[at - 2 : at]
-    if char == "*":
-        return r"\*" if at == 0 or previous in {"\\(", "\\|"} or pattern[:at] == "^" else "*"
-    if char == "^":
-        return "^" if at == 0 or previous in {"\\(", "\\|"} else r"\^"
-    if char == "$":
-        return "$" if at == len(pattern) - 1 or pattern[at + 1 : at + 3] in {"\\)", "\\|"} else r"\$"
-    return char if char == "." else re.escape(char)
+    starts = at == 0 or pattern[max(0, at - 2) : at] in {"\\(", "\\|"}
+    ends = at == len(pattern) - 1 or pattern[at + 1 : at + 3] in {"\\)", "\\|"}
+    literal = {"*": starts or pattern[:at] == "^", "^": not starts, "$": not ends, ".": False}.get(char, True)
+    return re.escape(char) if literal else char
 
 
 def _bracket(pattern: str, start: int) -> tuple[str, int]:

@@ -14,7 +14,7 @@ _PARCEL: Final = "Result: Parcel(00000000    '....')"
 
 
 def _settings(context: Context) -> int:
-    words = [word for word in context.args]
+    words = list(context.args)
     while "--user" in words:
         at = words.index("--user")
         del words[at : at + 2]
@@ -71,20 +71,18 @@ def _switch(context: Context, word: str, change: Callable[[bool], None]) -> int:
 def _svc(context: Context) -> int:
     system = context.phone.system
     match context.args:
-        case ["wifi", word]:
-            return _switch(context, word, system.set_wifi)
-        case ["bluetooth", word]:
-            return _switch(context, word, system.set_bluetooth)
-        case ["data", word]:
-            return _switch(context, word, lambda on: _put(context, "global", "mobile_data", "1" if on else "0"))
-        case ["nfc", word]:
-            return _switch(context, word, lambda on: _put(context, "global", "nfc_on", "1" if on else "0"))
-        case ["power", "stayon", _]:
+        case ["wifi" | "bluetooth" | "data" | "nfc" as what, word]:
+            changes = {
+                "wifi": system.set_wifi,
+                "bluetooth": system.set_bluetooth,
+                "data": lambda on: _put(context, "global", "mobile_data", "1" if on else "0"),
+                "nfc": lambda on: _put(context, "global", "nfc_on", "1" if on else "0"),
+            }
+            return _switch(context, word, changes[what])
+        case ["power", "stayon", _] | ["usb", *_]:
             return 0
         case ["power", "reboot", *_]:
             return context.run(["reboot"])
-        case ["usb", *_]:
-            return 0
         case _:
             context.line(
                 "Available commands:\n    help\n    power\n    data\n    wifi\n    usb\n    nfc\n    bluetooth"
@@ -100,31 +98,31 @@ def _put(context: Context, namespace: str, key: str, value: str) -> None:
 def _service(context: Context) -> int:
     match context.args:
         case ["call", "alarm", "3", "s16", zone, *_]:
-            try:
-                zone_info(zone)
-            except ValueError:
-                # As on Android: an unknown zone is ignored.
-                context.line(_PARCEL)
-                return 0
-            context.state.clock.zone = zone
-            context.phone.invalidate()
+            _set_zone(context, zone)
             context.line(_PARCEL)
-            return 0
         case ["call", "statusbar", "1", *_]:
             return context.run(["cmd", "statusbar", "expand-notifications"])
         case ["call", "statusbar", "2", *_]:
             return context.run(["cmd", "statusbar", "collapse"])
         case ["call", _, number, *_] if number.isdigit():
             context.line(_PARCEL)
-            return 0
         case ["check", name]:
             context.line(f"Service {name}: found")
-            return 0
         case ["list"]:
             context.line("Found 3 services:\n0\tactivity: []\n1\tpackage: []\n2\twindow: []")
-            return 0
         case _:
             raise UsageError("usage: service [list | check SERVICE | call SERVICE CODE [s16 STR]...]")
+    return 0
+
+
+def _set_zone(context: Context, zone: str) -> None:
+    """Set the time zone; as on Android, an unknown one is ignored."""
+    try:
+        zone_info(zone)
+    except ValueError:
+        return
+    context.state.clock.zone = zone
+    context.phone.invalidate()
 
 
 # --- cmd -----------------------------------------------------------------------------------------------------------

@@ -28,11 +28,7 @@ def _wm(context: Context) -> int:
         case ["size", "reset"]:
             display.size_override = None
         case ["size", text]:
-            match = re.fullmatch(r"(\d{2,4})x(\d{2,4})", text)
-            width, height = (int(match.group(1)), int(match.group(2))) if match else (0, 0)
-            if not (160 <= width <= 4096 and 160 <= height <= 4096):
-                return context.fail(f"Error: bad size {text}", 255)
-            display.size_override = (width, height)
+            display.size_override = _size(text)
         case ["density"]:
             context.line(f"Physical density: {config.density}")
             if display.density_override:
@@ -40,9 +36,7 @@ def _wm(context: Context) -> int:
         case ["density", "reset"]:
             display.density_override = None
         case ["density", text]:
-            if not (text.isdigit() and len(text) < 5 and 72 <= int(text) <= 1200):
-                return context.fail(f"Error: bad density {text}", 255)
-            display.density_override = int(text)
+            display.density_override = _density(text)
         case ["user-rotation", "lock", turns] if turns in {"0", "1", "2", "3"}:
             put_setting(context.state, "system", "accelerometer_rotation", "0")
             put_setting(context.state, "system", "user_rotation", turns)
@@ -55,8 +49,22 @@ def _wm(context: Context) -> int:
     return 0
 
 
+def _size(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{3,4})x(\d{3,4})", text)
+    width, height = (int(match.group(1)), int(match.group(2))) if match else (0, 0)
+    if not (160 <= width <= 4096 and 160 <= height <= 4096):
+        raise UsageError(f"Error: bad size {text}")
+    return width, height
+
+
+def _density(text: str) -> int:
+    if not (text.isdigit() and len(text) < 5 and 72 <= int(text) <= 1200):
+        raise UsageError(f"Error: bad density {text}")
+    return int(text)
+
+
 def _screencap(context: Context) -> int:
-    words = [word for word in context.args if word != "-p" and word != "-a"]
+    words = [word for word in context.args if word not in {"-p", "-a"}]
     if words[:1] == ["-d"]:
         words = words[2:]
     as_png = "-p" in context.args or (bool(words) and words[-1].lower().endswith(".png"))

@@ -143,10 +143,9 @@ def _split_for_read(text: str, count: int, separators: str | None) -> list[str]:
     elif separators is None or not separators.strip():
         values = text.strip().split(None, count - 1)
     else:
-        values = text
         for char in separators[1:]:
-            values = values.replace(char, separators[0])
-        values = values.split(separators[0], count - 1)
+            text = text.replace(char, separators[0])
+        values = text.split(separators[0], count - 1)
     return values + [""] * (count - len(values))
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import posixpath
 import sqlite3
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never
 
 from emulators.simulator.shell.arithmetic import ArithmeticSyntaxError
 from emulators.simulator.shell.expansion import ExpansionError, expand_pattern, expand_text, expand_words
 from emulators.simulator.shell.parser import parse
 from emulators.simulator.shell.redirection import redirected
-from emulators.simulator.shell.streams import Budget, BufferSink, ShellLimitError, Source, Streams
+from emulators.simulator.shell.streams import Budget, BufferSink, Options, ShellLimitError, Source, Streams
 from emulators.simulator.shell.syntax import (
     AndOr,
     Case,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from emulators.simulator.phone import Phone
 
 SHELL: Final = "/system/bin/sh"
+SHELL_PID: Final = 4242
 NOT_FOUND: Final = 127
 _ENVIRONMENT: Final = {
     "ANDROID_DATA": "/data",
@@ -63,14 +65,6 @@ class LoopExit(Exception):
         self.again = again
 
 
-@dataclass(slots=True)
-class Options:
-    """`set` flags."""
-
-    errexit: bool = False
-    nounset: bool = False
-
-
 class Shell:
     """Variables, working directory and streams of one shell; commands change the phone at once."""
 
@@ -97,23 +91,10 @@ class Shell:
 
     def parameter(self, name: str) -> str | None:
         """Return the value of `$name`, None if it is not set."""
-        match name:
-            case "?":
-                return str(self.status)
-            case "#":
-                return str(len(self.positional))
-            case "$":
-                return "4242"
-            case "!":
-                return ""
-            case "-":
-                return "e" if self.options.errexit else ""
-            case "0":
-                return self.name
-            case "PWD":
-                return self.cwd
-            case _ if name.isdigit():
-                return self.positional[int(name) - 1] if int(name) <= len(self.positional) else None
+        if name.isdigit() and name != "0":
+            return self.positional[int(name) - 1] if int(name) <= len(self.positional) else None
+        if name in _SPECIAL:
+            return _SPECIAL[name](self)
         value = self.variables.get(name)
         if value is None and self.options.nounset:
             raise ExpansionError(f"{name}: parameter not set")
@@ -164,8 +145,7 @@ class Shell:
         twin.cwd, twin.name, twin.status = self.cwd, self.name, self.status
         twin.variables, twin.exported = dict(self.variables), set(self.exported)
         twin.positional = list(self.positional)
-        twin.options = Options(self.options.errexit, self.options.nounset)
-        twin.loops = 0
+        twin.options = replace(self.options)
         twin._conditions = self._conditions
         return twin
 
@@ -402,3 +382,14 @@ class Shell:
         if self.budget.depth < 0:
             self.budget.depth += 1
             raise ShellLimitError("stopped: the command line nests more than 48 levels deep")
+
+
+_SPECIAL: Final[Mapping[str, Callable[[Shell], str]]] = {
+    "?": lambda shell: str(shell.status),
+    "#": lambda shell: str(len(shell.positional)),
+    "$": lambda shell: str(SHELL_PID),
+    "!": lambda shell: "",
+    "-": lambda shell: "e" if shell.options.errexit else "",
+    "0": lambda shell: shell.name,
+    "PWD": lambda shell: shell.cwd,
+}

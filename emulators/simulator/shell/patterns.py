@@ -1,4 +1,4 @@
-"""Shell patterns (`*`, `?`, `[...]`): matching texts and file names. Time is at most quadratic, whatever the pattern."""
+"""Shell patterns (`*`, `?`, `[...]`) for texts and file names. Time is at most quadratic, whatever the pattern."""
 
 from __future__ import annotations
 

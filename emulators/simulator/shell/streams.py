@@ -1,4 +1,4 @@
-"""What commands read from and write to."""
+"""What commands read from and write to, and how much of it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ from emulators.simulator.filesystem import FileTree
 
 class ShellLimitError(Exception):
     """A command line took more than it may; the message names the limit."""
+
+
+@dataclass(slots=True)
+class Options:
+    """`set` flags of a shell."""
+
+    errexit: bool = False
+    nounset: bool = False
 
 
 @dataclass(slots=True)
