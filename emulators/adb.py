@@ -44,7 +44,7 @@ from emulators.errors import ActionRejected, CommandFailed, DeviceError, DeviceL
 from emulators.launching import LaunchableApp, find_app, launch_command
 from emulators.pixels import encode
 from emulators.points import require_on_screen
-from emulators.state import DeviceState
+from emulators.state import PROBE, DeviceState, parse_probe
 from emulators.typing_plan import Enter, Paste, plan_typing
 from emulators.ui import UiNode, from_xml
 from emulators.uiautomator import Uiautomator
@@ -219,8 +219,6 @@ class AdbDevice:
             return await self._adb.pull(self._serial, path)
 
     async def state(self, *, timeout_s: float) -> DeviceState:
-        from emulators.state import PROBE, parse_probe
-
         return parse_probe((await self.shell(PROBE, timeout_s=timeout_s)).stdout)
 
     # --- snapshots

@@ -39,7 +39,7 @@ from emulators.simulator.packages import short_component
 from emulators.simulator.phone import Phone, PhoneConfig
 from emulators.simulator.snapshots import SnapshotStore
 from emulators.simulator.system_image import GoldenImages
-from emulators.state import DeviceState
+from emulators.state import PROBE, DeviceState, parse_probe
 from emulators.typing_plan import Enter, Keystrokes, Paste, plan_typing
 
 Result = TypeVar("Result")
@@ -214,8 +214,6 @@ class DirectDevice:
             raise DeviceError(f"{self.phone.config.serial}: no snapshot {name!r}") from None
 
     def _state(self) -> DeviceState:
-        from emulators.state import PROBE, parse_probe
-
         output = self.phone.shell(PROBE)
         return parse_probe(output.stdout.decode(errors="replace"))
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import adbutils
@@ -31,10 +32,11 @@ class LabPhone:
     serial: str
     adb_port: int
 
-    def adb(self, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        """Run the real adb client on this phone."""
+    def adb(self, *arguments: str, stdin: bytes = b"", home: Path | None = None) -> subprocess.CompletedProcess[bytes]:
+        """Run the real adb client on this phone; `home` is where it looks for the emulator's token."""
         command = [adbutils.adb_path(), "-P", str(self.adb_port), "-s", self.serial, *arguments]
-        return subprocess.run(command, input=stdin, capture_output=True, timeout=30, check=False)
+        environment = {"HOME": str(home or Path.home())}
+        return subprocess.run(command, input=stdin, capture_output=True, timeout=30, env=environment, check=False)
 
 
 class Lab:
