@@ -103,10 +103,11 @@ class DocumentActivity(Activity):
             hint="Write here",
             autofocus=self.intent.action == "android.intent.action.EDIT",
             width="fill",
-            height="fill",
+            weight=1,
             padding=(16, 8, 16, 8),
         )
-        return Scaffold(app_bar=bar, body=editor, bottom_bar=self._toolbar())
+        body = Column(children=(editor, self._toolbar()), width="fill", height="fill")
+        return Scaffold(app_bar=bar, body=body)
 
     def _toolbar(self) -> Widget:
         buttons = tuple(

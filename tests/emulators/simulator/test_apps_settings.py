@@ -202,8 +202,8 @@ def test_each_switch_of_a_page_turns_on_and_off(phone: Phone, finger: Finger, pa
             finger.tap(toggle.title)
     after = {name: phone.state.settings.items(name) for name in ("system", "secure", "global")}
     untouched = {("global", "stay_on_while_plugged_in")}  # Its value for "on" is not the one the phone comes with.
-    for name in before:
-        changed = {key for key, _ in set(before[name]) ^ set(after[name])}
+    for name, rows in before.items():
+        changed = {key for key, _ in set(rows) ^ set(after[name])}
         assert {(name, key) for key in changed} <= untouched
 
 
