@@ -83,7 +83,7 @@ def _shown(field: TextField) -> tuple[str, bool]:
 
 
 def _one_by_one(value: str) -> str:
-    return "".join(c if len(clean(c)) == 1 else " " if c == "\t" else "\ufffd" for c in value)
+    return "".join(clean(c) if len(clean(c)) == 1 else " " if c == "\t" else "\ufffd" for c in value)
 
 
 def layout_field(field: TextField, width: int, min_h: int, max_h: int, context: Context) -> FieldText:

@@ -17,8 +17,7 @@ from emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
 from emulators.simulator.view.painter import Painter
 from emulators.simulator.view.scene import walk
 from emulators.simulator.view.text import break_lines, clean, text_block
-from emulators.simulator.view.theme import theme
-from emulators.simulator.view.theme import text_style
+from emulators.simulator.view.theme import text_style, theme
 from emulators.simulator.view.widgets import (
     Button,
     Column,
