@@ -46,10 +46,11 @@ def evaluation_view(result: Evaluation) -> RenderableType:
 
 def task_table(result: Evaluation) -> Table:
     blanked = ", screenshots blanked" if result.ablation else ""
-    table = Table(title=f"{result.policy} on {result.split}{blanked}", title_justify="left", header_style="bold")
-    table.add_column("task")
-    for name in ("episodes", "solved", "success", "95 %", "turns", "malformed"):
-        table.add_column(name, justify="right")
+    title = f"{result.policy} on {result.split}{blanked}"
+    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    table.add_column("task", no_wrap=True)
+    for name in ("played", "solved", "success", "95 %", "turns", "malformed"):
+        table.add_column(name, justify="right", no_wrap=True)
     for row in result.tasks:
         table.add_row(
             row.task,
@@ -70,8 +71,10 @@ def task_table(result: Evaluation) -> Table:
 def figures(result: Evaluation) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_row("pass@k", "  ".join(f"{k}: {percent(share)}" for k, share in result.pass_at.items()))
-    times = "  ".join(f"{name} {value:.1f} ms" for name, value in result.step_ms.items() if value >= 0.05)
-    table.add_row("a step", f"{sum(result.step_ms.values()):.1f} ms: {times}")
+    table.add_row("a step", f"{sum(result.step_ms.values()):.1f} ms")
+    for name, value in result.step_ms.items():
+        if value >= 0.05:
+            table.add_row(f"  {name}", f"{value:.1f} ms")
     table.add_row("infrastructure", f"{result.infra_retries} retried, {result.infra_dropped} dropped")
     table.add_row("in all", f"{result.steps} steps in {result.wall_s:.1f} s")
     return table
@@ -82,4 +85,4 @@ def percent(share: float) -> str:
 
 
 def interval(band: tuple[float, float]) -> str:
-    return f"{band[0] * 100:.0f} to {band[1] * 100:.0f}"
+    return f"{band[0] * 100:.0f}–{band[1] * 100:.0f}"
