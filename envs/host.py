@@ -190,6 +190,10 @@ class SessionHost:
         parent = self._find(session_id).session
         if not 1 <= n <= self.limits.max_fork:
             raise LimitExceeded(f"{n} forks asked for; from 1 to max_fork = {self.limits.max_fork} are made at once")
+        if parent.phone is not None and self.pool is not None and n >= self.pool.config.phones:
+            raise LimitExceeded(
+                f"{n} forks beside their parent need {n + 1} phones; phones is {self.pool.config.phones}"
+            )
         with self._room_for(n):
             async with parent.lock:
                 parent.require_running()

@@ -8,7 +8,6 @@ import threading
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -20,9 +19,11 @@ from emulators.pool import PoolConfig
 from emulators.simulator.phone import PhoneConfig
 from envs.client import EnvClient
 from envs.conformance import BEHAVIOURS, Target, examine
+from envs.conformance import _main as conformance_main
 from envs.errors import EnvironmentFault, InfrastructureError, LimitExceeded, TaskError
 from envs.limits import Limits
 from envs.oracle import play
+from envs.phones import PhonesConfig, Transport, phone_source
 from envs.server import EnvServer, ServerConfig, serving
 from envs.tasks.hand import Hand, OracleStuck
 from envs.tasks.registry import TaskRegistry, default_registry
@@ -226,13 +227,48 @@ async def test_no_phone_free_is_a_limit_and_none_at_all_a_bad_request():
 
 
 async def test_a_fork_that_lacks_phones_makes_none_and_keeps_none():
-    async with phones(2, phone_wait_s=0.2) as (server, client), client.session("bench.file", seed=0) as session:
-        with pytest.raises(LimitExceeded):
+    async with phones(3, phone_wait_s=0.2) as (server, client), client.session("bench.file", seed=0) as session:
+        with pytest.raises(LimitExceeded, match="need 4 phones; phones is 3"):
             await session.fork(3)
-        assert server.host.sessions == 1
-        (child,) = await session.fork(1)
-        await child.aclose()
+        async with client.session("bench.file", seed=1):
+            with pytest.raises(LimitExceeded, match="no phone became free"):
+                await session.fork(2)
+            assert server.host.sessions == 2
+        children = await session.fork(2)
+        assert server.host.sessions == 3
+        await asyncio.gather(*(child.aclose() for child in children))
         assert (await session.step([])).state is EpisodeState.RUNNING
+
+
+async def test_a_cancelled_fork_keeps_no_phone():
+    async with phones(2) as (server, client), client.session("bench.file", seed=0) as session:
+        for wait_s in (0.0, 0.001, 0.002, 0.004):
+            fork = asyncio.create_task(session.fork(1))
+            await asyncio.sleep(wait_s)
+            fork.cancel()
+            for begun in await asyncio.gather(fork, return_exceptions=True):
+                if isinstance(begun, tuple):
+                    await begun[0].aclose()
+        await session.aclose()
+        for orphan in tuple(server.host._tenants):  # forks whose answer was lost end with their lease
+            await client.close(orphan)
+        await settled(server, client)
+
+
+async def test_a_fork_of_a_dead_phone_is_infrastructure():
+    async with phones(2) as (server, client), client.session("bench.file", seed=0) as session:
+        await phone_of(server, session.id).close()
+        with pytest.raises(InfrastructureError, match="snapshot for a fork"):
+            await session.fork(1)
+
+
+async def test_a_fork_survives_a_phone_that_dies_while_it_is_made():
+    async with phones(2) as (server, client), client.session("bench.file", seed=0) as session:
+        spare = next(slot.device for slot in server.host.pool._slots if slot.device is not phone_of(server, session.id))
+        await spare.close()
+        (child,) = await session.fork(1)
+        async with child:
+            assert child.state_hash == session.state_hash
 
 
 async def test_a_cancelled_reset_keeps_no_phone():
@@ -312,16 +348,68 @@ async def test_the_hand_needs_the_tree():
 
 
 async def test_the_hand_finds_scrolls_types_and_clears():
-    options = replace(TREE, max_turns=None)
-    async with phones(1) as (_, client), client.session("contacts.add", seed=0, options=options) as session:
+    async with phones(1) as (_, client), client.session("contacts.add_two", seed=0, options=TREE) as session:
         hand = Hand(session)
         await hand.open("Settings")
         assert session.observation.activity.startswith(SETTINGS)
-        assert hand.find("network") and not hand.sees("network")
+        assert hand.find("network")
+        assert not hand.sees("network")
         await hand.scroll_to("About phone")
-        assert hand.sees("About phone")
         await hand.tap("about PHONE")
         with pytest.raises(OracleStuck, match="by scrolling"):
             await hand.scroll_to("Not in this list")
         with pytest.raises(OracleStuck, match="was rejected"):
             await hand.open("No such app")
+        with pytest.raises(OracleStuck, match="asked for \\[9\\]"):
+            await hand.tap("About phone", index=9)
+        await hand.key("HOME")
+        with pytest.raises(OracleStuck, match="no focused field"):
+            await hand.type("x", clear=True)
+        with pytest.raises(OracleStuck, match="nothing scrollable with id shelf"):
+            await hand.scroll_to("Not here", resource_id="shelf")
+
+
+async def test_the_hand_moves_presses_and_waits():
+    async with phones(1) as (_, client), client.session("contacts.add_two", seed=0, options=TREE) as session:
+        hand = Hand(session)
+        home = session.observation
+        await hand.swipe("up")
+        await hand.key("HOME")
+        await hand.wait(0.5)
+        await hand.long_press(hand.find()[-1].text or hand.find()[-1].description or "Settings")
+        await hand.key("HOME")
+        assert session.observation.activity == home.activity
+        assert hand.reward.total == 0.0
+
+
+async def test_typing_replaces_what_a_field_holds():
+    async with phones(1) as (_, client), client.session("contacts.add_two", seed=0, options=TREE) as session:
+        hand = Hand(session)
+        await hand.open("Settings")
+        await hand.tap(hand.find("search")[0].text or hand.find("search")[0].description)
+        fields = [node for node in hand.tree.walk() if node.class_name == "android.widget.EditText"]
+        field_id = fields[0].resource_id.rpartition("/")[2]
+        await hand.type("displayed twenty times", into=field_id)
+        await hand.type("wifi", into=field_id, clear=True)
+        assert hand.find(resource_id=field_id)[0].text == "wifi"
+        await hand.type("z", clear=True)
+        await hand.type("", clear=True)
+
+
+async def test_conformance_over_adb():
+    source = phone_source(PhonesConfig(transport=Transport.ADB, width_px=540, height_px=1200))
+    config = ServerConfig(drain_s=0.5)
+    async with (
+        serving(config, phones=source, pool=PoolConfig(phones=2)) as server,
+        EnvClient(server.address) as client,
+    ):
+        findings = await examine(Target(client=client, task="settings.wifi_on"))
+        assert [finding for finding in findings if finding.problem] == []
+
+
+async def test_an_examination_from_the_command_line(capsys):
+    async with phones(2) as (server, _):
+        assert await conformance_main(server.address, "settings.wifi_on", as_json=False) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == len(BEHAVIOURS)
+        assert all(line.startswith("ok  ") for line in lines)

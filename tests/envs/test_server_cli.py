@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from envs.cli import MALLOC, app
+from envs.cli import _serve as run_service
 from envs.client import EnvClient
 from envs.errors import UnknownName
 from envs.lifeline import when_gone
@@ -71,6 +72,21 @@ async def test_it_does_not_outlive_its_parent():
         parent.kill()
         await parent.wait()
         assert await asyncio.wait_for(process.wait(), 10) == 0
+
+
+async def test_it_serves_phones_until_its_parent_ends(capsys):
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", "input()", stdin=PIPE)
+    config, phones = ServerConfig(drain_s=0.1), PhonesConfig(phones=1, width_px=540, height_px=1200)
+    run = asyncio.create_task(run_service(config, phones, parent_pid=parent.pid, as_json=False))
+    said = ""
+    while "serving" not in said:
+        await asyncio.sleep(0.02)
+        said += capsys.readouterr().out
+        assert not run.done()
+    assert "with 1 phone (direct, 540x1200) on 127.0.0.1:" in said
+    parent.kill()
+    await parent.wait()
+    await asyncio.wait_for(run, 10)
 
 
 async def test_a_parent_that_is_gone_already_is_noticed():
