@@ -49,8 +49,8 @@ def contact_pattern(person: Person) -> str:
 
 
 def is_saved(outcome: Outcome, person: Person) -> Check:
-    holds = contact_numbers(outcome.state, person.full_name) == {person.digits}
-    return Check(name=f"{person.full_name} is saved with {person.number} and no other number", holds=holds)
+    holds = contact_numbers(outcome.state, person.full_name) == {person.digits: 1}
+    return Check(name=f"{person.full_name} is saved once, with {person.number} and no other number", holds=holds)
 
 
 class AddContact(ContactsTask):

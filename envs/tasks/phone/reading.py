@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 
 from emulators.state import DeviceState
 from envs.tasks.phone.pools import digits_of
@@ -11,10 +12,12 @@ NOTES_FOLDER = "Documents/Markor"
 """Below /sdcard."""
 
 
-def contact_numbers(state: DeviceState, name: str) -> set[str]:
-    """Return the digits of the numbers saved under exactly this display name."""
+def contact_numbers(state: DeviceState, name: str) -> Counter[str]:
+    """Return digits -> how many contacts of exactly this display name have that number."""
     prefix = f"contacts/{name}/"
-    return {digits_of(key.removeprefix(prefix)) for key in state if key.startswith(prefix)}
+    return Counter(
+        {digits_of(key.removeprefix(prefix)): int(count) for key, count in state.items() if key.startswith(prefix)}
+    )
 
 
 def contact_names(state: DeviceState) -> set[str]:

@@ -44,7 +44,6 @@ class SettingsTask(PhoneTask):
     """Radios end up as asked; those not named are drawn, for variety, and have to stay."""
 
     apps: ClassVar[tuple[str, ...]] = (flows.SETTINGS,)
-    max_turns: ClassVar[int] = 10
     wifi: ClassVar[bool | None] = None
     """Wanted; None for no matter of this task."""
     bluetooth: ClassVar[bool | None] = None
@@ -147,7 +146,7 @@ class WifiOnVerify(SettingsTask):
 class RadiosOff(SettingsTask):
     name: ClassVar[str] = "settings.radios_off"
     description: ClassVar[str] = "Turn Wi-Fi and Bluetooth off"
-    max_turns: ClassVar[int] = 15
+    max_turns: ClassVar[int] = 20
     wifi: ClassVar[bool | None] = False
     bluetooth: ClassVar[bool | None] = False
     wordings: ClassVar[Pool[str]] = {
@@ -161,7 +160,7 @@ class WifiOffBluetoothOn(SettingsTask):
     name: ClassVar[str] = "settings.wifi_off_bluetooth_on"
     description: ClassVar[str] = "Swap Wi-Fi for Bluetooth"
     splits: ClassVar[tuple[Split, ...]] = ("test",)
-    max_turns: ClassVar[int] = 15
+    max_turns: ClassVar[int] = 20
     wifi: ClassVar[bool | None] = False
     bluetooth: ClassVar[bool | None] = True
     wordings: ClassVar[Pool[str]] = {"test": ("Turn off Wi-Fi, then turn on Bluetooth.",)}
