@@ -51,7 +51,9 @@ def write_golden(system: System, folder: str, files: Sequence[GoldenFile]) -> No
     for file in files:
         path = f"{folder}/{file.name}"
         system.files.make_dirs(path.rpartition("/")[0])
-        system.files.write(path, file.data, modified_ns=golden_time_ns(system, file.age_h))
+        when_ns = golden_time_ns(system, file.age_h)
+        system.files.write(path, file.data, modified_ns=when_ns)
+        system.files.set_times(path.rpartition("/")[0], when_ns)
 
 
 def golden_time_ns(system: System, age_h: int) -> int:

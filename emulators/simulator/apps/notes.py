@@ -22,8 +22,8 @@ from emulators.simulator.apps.file_list import (
     transfer_paths,
 )
 from emulators.simulator.apps.filetypes import format_day, modified_at
+from emulators.simulator.apps.golden import FOLDER_AGE_H, golden_time_ns, write_golden
 from emulators.simulator.apps.golden import NOTES as GOLDEN_NOTES
-from emulators.simulator.apps.golden import write_golden
 from emulators.simulator.apps.notes_editor import DocumentActivity
 from emulators.simulator.apps.notes_intro import INTRO_PAGES, finish_intro, intro_done, intro_page, setup_dialog
 from emulators.simulator.apps.notes_new import NewFile, new_file_dialog
@@ -397,6 +397,7 @@ class _Markor(App):
         finish_intro(system, granted=True)
         system.files.make_dirs(NOTEBOOK)
         write_golden(system, NOTEBOOK, GOLDEN_NOTES)
+        system.files.set_times(posixpath.dirname(NOTEBOOK), golden_time_ns(system, FOLDER_AGE_H))
 
 
 MARKOR = _Markor(
