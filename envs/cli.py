@@ -84,7 +84,8 @@ def _announce(server: EnvServer, phones: PhonesConfig, *, as_json: bool) -> None
         return
     from rich.console import Console
 
-    what = f"{phones.phones} {'phone' if phones.phones == 1 else 'phones'} ({phones.transport}, {phones.width_px}x{phones.height_px})"
+    number = "1 phone" if phones.phones == 1 else f"{phones.phones} phones"
+    what = f"{number} ({phones.transport}, {phones.width_px}x{phones.height_px})"
     Console(highlight=False).print(
         f"[bold green]serving[/] {len(server.host.tasks)} tasks with {what} on [bold]{server.address}[/]; Ctrl-C stops",
         soft_wrap=True,
