@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from emulators.simulator.apps.settings_display import brightness, set_brightness
 from emulators.simulator.view.widgets import (
@@ -18,6 +18,7 @@ from emulators.simulator.view.widgets import (
     Grid,
     Icon,
     IconButton,
+    Picture,
     Row,
     Scroll,
     Slider,
@@ -30,9 +31,15 @@ from emulators.simulator.view.widgets import (
 if TYPE_CHECKING:
     from emulators.simulator.phone import Phone
     from emulators.simulator.phone_state import Notification
-    from emulators.simulator.task_stack import Task
+    from emulators.simulator.task_stack import ActivityRecord, Task
+
+    TaskPicture = Callable[[Phone, ActivityRecord], tuple[tuple[Any, ...], ...]]
 
 PACKAGE = "com.android.systemui"
+CARD_DP = 300.0
+"""Height of a task's picture in the overview."""
+PICTURED_TASKS = 3
+"""Tasks further down the overview show their icon only: nobody sees them without scrolling."""
 STATUS_BAR_DP = 30.0
 NAVIGATION_BAR_DP = 48.0
 
@@ -282,8 +289,8 @@ def _notification(phone: Phone, note: Notification, close: Callable[[], None]) -
 # --- recents -------------------------------------------------------------------------------------------------------
 
 
-def recents(phone: Phone, close: Callable[[], None]) -> Widget:
-    """Return the overview: a card per task, the latest first."""
+def recents(phone: Phone, close: Callable[[], None], picture: TaskPicture) -> Widget:
+    """Return the overview: a card per task, the latest first; `picture` draws what a task shows."""
     tasks = phone.state.tasks.recents()
 
     def clear_all() -> None:
@@ -291,7 +298,10 @@ def recents(phone: Phone, close: Callable[[], None]) -> Widget:
             phone.navigator.remove_task(task.id)
         close()
 
-    cards: tuple[Widget, ...] = tuple(_task_card(phone, task, close) for task in tasks)
+    cards: tuple[Widget, ...] = tuple(
+        _task_card(phone, task, close, picture if number < PICTURED_TASKS else None)
+        for number, task in enumerate(tasks)
+    )
     if not cards:
         empty = Text(
             key="no_recents", text="No recent items", style="title_medium", text_align="center", padding=(0, 240, 0, 0)
@@ -307,7 +317,7 @@ def recents(phone: Phone, close: Callable[[], None]) -> Widget:
     )
 
 
-def _task_card(phone: Phone, task: Task, close: Callable[[], None]) -> Widget:
+def _task_card(phone: Phone, task: Task, close: Callable[[], None], picture: TaskPicture | None) -> Widget:
     app = phone.catalog.app(task.package)
     label, icon, color = (app.label, app.icon, app.color) if app else (task.package, "android", "#5F6368")
 
@@ -328,14 +338,16 @@ def _task_card(phone: Phone, task: Task, close: Callable[[], None]) -> Widget:
         gap=14,
         padding=(16, 8, 4, 8),
     )
-    screen = Stack(
-        children=((Icon(icon=icon, size=72, color=color), "center", "center"),), height=190, background="surface"
-    )
+    screen: Widget
+    if picture is None:
+        screen = Stack(children=((Icon(icon=icon, size=72, color=color), "center", "center"),), height=CARD_DP)
+    else:
+        screen = Picture(operations=picture(phone, task.top), source_width_px=phone.width_px, height=CARD_DP)
     return Column(
         key="task",
         description=label,
         children=(header, screen, Spacer(height=20)),
-        background="surface_container_lowest",
+        background="surface",
         radius=24,
         on_tap=show,
         on_swipe=dismiss,

@@ -22,6 +22,7 @@ from emulators.simulator.view.widgets import (
     IconButton,
     ListItem,
     Menu,
+    Picture,
     Radio,
     Row,
     Scaffold,
@@ -67,7 +68,7 @@ _CLASSES: dict[type[Widget], str] = {
 _SEALED = (Avatar, Button, Canvas, Fab, Icon, IconButton, TabBox)
 """Composites that are one node: their insides are only drawing."""
 
-_SILENT = (Divider, Spacer)
+_SILENT = (Divider, Picture, Spacer)
 """Never a node."""
 
 

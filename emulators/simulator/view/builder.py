@@ -20,6 +20,7 @@ from emulators.simulator.view.widgets import Dialog, Menu, Scaffold, Spacer, Tex
 
 if TYPE_CHECKING:
     from emulators.simulator.phone import Phone
+    from emulators.simulator.task_stack import ActivityRecord
 
 DIALOG_MARGIN_DP = 28.0
 DIALOG_MAX_DP = 560.0
@@ -28,6 +29,11 @@ DIALOG_MAX_DP = 560.0
 def build_scene(phone: Phone) -> Scene:
     """Return what `phone` shows now."""
     return _Builder(phone).build() if phone.state.view.screen_on else _dark_screen(phone)
+
+
+def task_picture(phone: Phone, record: ActivityRecord) -> tuple[Operation, ...]:
+    """Return what an activity's window looks like, bars and dialogs left out: its card in the overview."""
+    return _Builder(phone, record).picture()
 
 
 def _dark_screen(phone: Phone) -> Scene:
@@ -51,12 +57,12 @@ def _font_scale(phone: Phone) -> float:
 class _Builder:
     """Puts the layers of one scene together, bottom to top."""
 
-    def __init__(self, phone: Phone) -> None:
+    def __init__(self, phone: Phone, record: ActivityRecord | None = None) -> None:
         self.phone = phone
         self.view = phone.state.view
         self.width, self.height = phone.width_px, phone.height_px
         self.theme: Theme = theme(dark=systemui.is_dark(phone))
-        record = phone.state.tasks.front.top
+        record = record or phone.state.tasks.front.top
         self.token = record.token
         self.activity, self.package = record.activity, record.package
         self.context = Context(density=phone.density_dpi / 160, font_scale=_font_scale(phone))
@@ -93,6 +99,11 @@ class _Builder:
         if self.view.toast and self.phone.state.clock.uptime_ms() < self.view.toast_until_ms:
             self._toast()
         return Scene(self.width, self.height, self.context, tuple(self.layers))
+
+    def picture(self) -> tuple[Operation, ...]:
+        self.context = replace(self.context, scroll_px=self.activity.scroll_px)
+        self._window(self.activity.build(self.phone.system))
+        return self.layers[0].operations
 
     def _settle_focus(self, window: Widget) -> None:
         """Take the focus from a field that is gone; give it to one that asks for it on its first appearance."""
@@ -238,7 +249,7 @@ class _Builder:
             view.overlay = ""
 
         shade = view.overlay == "shade"
-        screen = systemui.shade(self.phone, close) if shade else systemui.recents(self.phone, close)
+        screen = systemui.shade(self.phone, close) if shade else systemui.recents(self.phone, close, task_picture)
         whole = Rect(0, 0, self.width, self.height)
         area = Rect(0, self.status_px, self.width, self.height - self.navigation_px)
         size = max(area.bottom - area.top, 1)

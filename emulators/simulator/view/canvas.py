@@ -135,11 +135,21 @@ def _image_info(width: int, height: int) -> skia.ImageInfo:
     return skia.ImageInfo.Make(width, height, skia.kRGBA_8888_ColorType, skia.kPremul_AlphaType)
 
 
+def _draw_picture(canvas: skia.Canvas, box: Box, scale: float, operations: Sequence[Operation]) -> None:
+    canvas.save()
+    canvas.clipRect(skia.Rect.MakeLTRB(*box), doAntiAlias=False)
+    canvas.translate(box[0], box[1])
+    canvas.scale(scale, scale)
+    draw(canvas, operations)
+    canvas.restore()
+
+
 _DRAW: dict[str, Callable[..., None]] = {
     "arc": _draw_arc,
     "circle": _draw_circle,
     "line": _draw_line,
     "outline": _draw_outline,
+    "picture": _draw_picture,
     "polygon": _draw_polygon,
     "rect": _draw_rect,
     "rrect": _draw_rounded,

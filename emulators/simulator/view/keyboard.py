@@ -26,7 +26,7 @@ LETTERS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 HINTS = "1234567890"
 SYMBOLS = ("1234567890", "@#$_&-+()/", "*\"':;!?")
 MORE_SYMBOLS = ("~`|•√π÷×§∆", "£¢€¥^°={}\\", "%©®™[]<>")
-NUMBERS = ("123-", "456 ", "789\b", ",0.\n")
+NUMBERS = ("123-", "456 ", "789\b", "+0.\n")
 
 
 @dataclass(frozen=True, kw_only=True)

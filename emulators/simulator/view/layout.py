@@ -21,6 +21,7 @@ from emulators.simulator.view.widgets import (
     Divider,
     Grid,
     Icon,
+    Picture,
     Radio,
     Row,
     Scroll,
@@ -333,7 +334,7 @@ def _icon(widget: Icon, _node: Node, _limits: Limits, context: Context) -> tuple
     return context.px(widget.size), context.px(widget.size)
 
 
-def _divider(_widget: Divider, _node: Node, limits: Limits, context: Context) -> tuple[int, int]:
+def _divider(_widget: Divider | Picture, _node: Node, limits: Limits, context: Context) -> tuple[int, int]:
     return limits.max_w if limits.max_w < UNBOUNDED // 2 else limits.min_w, context.px(1)
 
 
@@ -360,6 +361,7 @@ _PLACERS: dict[type[Widget], Callable[[Any, Node, Limits, Context], tuple[int, i
     Divider: _divider,
     Grid: _grid,
     Icon: _icon,
+    Picture: _divider,
     Radio: _fixed(CHECKBOX_DP, CHECKBOX_DP),
     Row: _flex,
     Scroll: _scroll,

@@ -22,6 +22,7 @@ from emulators.simulator.view.widgets import (
     Checkbox,
     Divider,
     Icon,
+    Picture,
     Radio,
     Slider,
     Switch,
@@ -183,6 +184,12 @@ def _draw_text(painter: Painter, node: Node, widget: Text) -> None:
 def _draw_icon(painter: Painter, node: Node, widget: Icon) -> None:
     size = painter.context.px(widget.size)
     painter.icon(painter.content_box(node), widget.icon, size, painter.theme.color(widget.color))
+
+
+def _draw_picture(painter: Painter, node: Node, widget: Picture) -> None:
+    box = painter.content_box(node)
+    scale = (box[2] - box[0]) / max(widget.source_width_px, 1)
+    painter._add("picture", box, box, scale, widget.operations)
 
 
 def _draw_divider(painter: Painter, node: Node, _: Divider) -> None:
@@ -374,6 +381,7 @@ _DRAWERS: dict[type[Widget], Callable[[Painter, Node, Any], None]] = {
     Checkbox: _draw_checkbox,
     Divider: _draw_divider,
     Icon: _draw_icon,
+    Picture: _draw_picture,
     Radio: _draw_radio,
     Slider: _draw_slider,
     Switch: _draw_switch,

@@ -152,6 +152,15 @@ class Canvas(Widget):
     operations: tuple[tuple[object, ...], ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Picture(Widget):
+    """Another screen, scaled to this widget's width and cut off at its height (the overview's cards)."""
+
+    operations: tuple[tuple[object, ...], ...] = ()
+    """A display list in pixels, as `painter.py` makes them."""
+    source_width_px: int = 1
+
+
 # --- controls ------------------------------------------------------------------------------------------------------
 
 
