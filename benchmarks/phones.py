@@ -37,7 +37,7 @@ class SizeFigures:
     step_ms: Spread
     """One call of Step, seen by the client: act, settle, observe with JPEG and UI tree, judge, wire."""
     steps_per_s_core: float
-    """Steps of 4 clients at a time for each second of the server's CPU time."""
+    """Steps of 4 clients at a time for each second of the server's CPU time, resets and verdicts included."""
     reset_ms: float
     """A phone back to its golden state, state hash verified."""
     fork_ms: float
@@ -45,7 +45,7 @@ class SizeFigures:
     start_ms: float
     """A further phone in a process that has one."""
     mb_per_phone: float
-    """Growth of the process from 1 phone to 16, each in use."""
+    """Growth of a process by 16 phones in use, shared caches included, over 16."""
     steps: int
     new_screens: float
     """Share of steps whose picture no session had shown before: no cache can have served them."""
@@ -207,7 +207,7 @@ def show(figures: dict[str, SizeFigures]) -> None:
     row("new screens", lambda each: f"{each.new_screens * 100:.0f} % of {each.steps}")
     row("reset; whole call", lambda each: f"{each.reset_ms:.1f}; {each.reset_call_ms.p50:.1f} ms")
     row("fork; whole call", lambda each: f"{each.fork_ms:.1f}; {each.fork_call_ms.p50:.1f} ms")
-    row("start; the first", lambda each: f"{each.start_ms:.0f}; {each.first_start_ms:.0f} ms")
+    row("start; the first", lambda each: f"{each.start_ms:.1f}; {each.first_start_ms:.0f} ms")
     row("memory a phone", lambda each: f"{each.mb_per_phone:.1f} MB")
     Console().print(table)
 
