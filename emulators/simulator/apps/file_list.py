@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -12,6 +12,8 @@ from emulators.simulator.system import System
 
 STORAGE: Final = "/storage/emulated/0"
 SortKey = Literal["name", "date", "size", "type"]
+MAX_NAME_BYTES: Final = 240
+"""A little below the file system's limit, so that a number can be put to the name."""
 BAD_NAME_CHARACTERS: Final = frozenset('/\0\\:*?"<>|\n')
 
 
@@ -86,7 +88,22 @@ def sort_items(items: Iterable[FileItem], key: SortKey, *, reverse: bool = False
 
 
 def is_good_name(name: str) -> bool:
-    return bool(name.strip()) and name not in {".", ".."} and not BAD_NAME_CHARACTERS & set(name)
+    """Tell whether a file may be called so."""
+    fits = 0 < len(name.encode("utf-8", "surrogateescape")) <= MAX_NAME_BYTES
+    return fits and bool(name.strip()) and name not in {".", ".."} and not BAD_NAME_CHARACTERS & set(name)
+
+
+def try_change(system: System, change: Callable[[], object]) -> bool:
+    """Change files; when that fails (name taken, no space), a toast says why and the answer is False."""
+    try:
+        change()
+    except FileExistsError:
+        system.toast("An item with this name already exists")
+    except OSError as error:
+        system.toast(error.strerror or "That did not work")
+    else:
+        return True
+    return False
 
 
 def free_path(system: System, folder: str, name: str) -> str:

@@ -23,6 +23,7 @@ from emulators.simulator.apps.file_list import (
     shared_files,
     sort_items,
     transfer_paths,
+    try_change,
 )
 from emulators.simulator.apps.files_rows import file_row, info_dialog, roots_drawer, sort_dialog, storage_trail
 from emulators.simulator.apps.files_view import QuickView
@@ -387,9 +388,15 @@ class FilesActivity(Activity):
         self.transfer = None
 
     def _finish_transfer(self, system: System, transfer: Transfer) -> None:
-        done = transfer_paths(system, transfer.paths, self.place, move=transfer.move)
-        verb = "Moved" if transfer.move else "Copied"
-        system.toast(f"{verb} {count_items(done)}" if done else f"Couldn\u2019t {transfer.verb.lower()} the items here")
+        verb, done = "Moved" if transfer.move else "Copied", 0
+
+        def change() -> None:
+            nonlocal done
+            done = transfer_paths(system, transfer.paths, self.place, move=transfer.move)
+
+        if try_change(system, change):
+            what = f"{verb} {count_items(done)}" if done else f"Couldn\u2019t {transfer.verb.lower()} the items here"
+            system.toast(what)
         self._stop_transfer()
 
     def _delete(self, system: System) -> None:
@@ -400,17 +407,13 @@ class FilesActivity(Activity):
         system.toast(f"Deleted {count_items(count)}")
 
     def _rename(self, system: System) -> None:
-        try:
-            rename_path(system, self.selected[0], self.draft.strip())
-        except FileExistsError:
-            system.toast("An item with this name already exists")
-            return
-        self._clear_selection()
-        self._close()
+        if try_change(system, lambda: rename_path(system, self.selected[0], self.draft.strip())):
+            self._clear_selection()
+            self._close()
 
     def _create(self, system: System) -> None:
-        system.files.make_dir(free_path(system, self.place, self.draft.strip()))
-        self._close()
+        if try_change(system, lambda: system.files.make_dir(free_path(system, self.place, self.draft.strip()))):
+            self._close()
 
 
 class _Files(App):

@@ -20,6 +20,7 @@ from emulators.simulator.apps.file_list import (
     rename_path,
     sort_items,
     transfer_paths,
+    try_change,
 )
 from emulators.simulator.apps.filetypes import format_day, modified_at
 from emulators.simulator.apps.golden import FOLDER_AGE_H, golden_time_ns, write_golden
@@ -347,8 +348,11 @@ class MainActivity(Activity):
         self.moving = []
 
     def _move(self, system: System) -> None:
-        done = transfer_paths(system, self.moving, self.folder, move=True)
-        system.toast(f"Moved {count_items(done)}" if done else "Nothing to move")
+        def change() -> None:
+            done = transfer_paths(system, self.moving, self.folder, move=True)
+            system.toast(f"Moved {count_items(done)}" if done else "Nothing to move")
+
+        try_change(system, change)
         self._stop_moving()
 
     def _delete(self, system: System) -> None:
@@ -357,21 +361,22 @@ class MainActivity(Activity):
         self._close()
 
     def _rename(self, system: System) -> None:
-        try:
-            rename_path(system, self.selected[0], self.draft.strip())
-        except FileExistsError:
-            system.toast("A file with this name already exists")
-            return
-        self._clear_selection()
-        self._close()
+        if try_change(system, lambda: rename_path(system, self.selected[0], self.draft.strip())):
+            self._clear_selection()
+            self._close()
 
     def _create_file(self, system: System) -> None:
         path = posixpath.join(self.folder, self.new.file_name)
         if not is_good_name(self.new.file_name):
             return
         if not system.files.exists(path):
-            system.files.make_dirs(self.folder)
-            system.files.write(path, b"")
+
+            def change() -> None:
+                system.files.make_dirs(self.folder)
+                system.files.write(path, b"")
+
+            if not try_change(system, change):
+                return
         self._close()
         system.start(DocumentActivity, Intent(action="android.intent.action.EDIT", data=f"file://{path}"))
 
@@ -379,8 +384,8 @@ class MainActivity(Activity):
         name = self.new.name.strip()
         if not is_good_name(name):
             return
-        system.files.make_dirs(posixpath.join(self.folder, name))
-        self._close()
+        if try_change(system, lambda: system.files.make_dirs(posixpath.join(self.folder, name))):
+            self._close()
 
 
 def _empty_text(*, searching: bool, moving: bool) -> str:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from emulators.simulator.app import Activity
 from emulators.simulator.apps.common import format_size
-from emulators.simulator.apps.file_list import read_text
+from emulators.simulator.apps.file_list import read_text, try_change
 from emulators.simulator.apps.markdown import rendered
 from emulators.simulator.system import System
 from emulators.simulator.view.widgets import (
@@ -67,8 +67,9 @@ class DocumentActivity(Activity):
         if self.text == self.saved or not system.files.is_dir(posixpath.dirname(self.path)):
             return
         encoding = self.encoding if self.encoding == "utf-8" or _fits_latin1(self.text) else "utf-8"
-        system.files.write(self.path, self.text.encode(encoding, "replace"))
-        self.saved = self.text
+        data = self.text.encode(encoding, "replace")
+        if try_change(system, lambda: system.files.write(self.path, data)):
+            self.saved = self.text
 
     def build(self, system: System) -> Widget:
         view = IconButton(
@@ -151,7 +152,8 @@ class DocumentActivity(Activity):
 
     def _save(self, system: System) -> None:
         self.save(system)
-        system.toast("Saved")
+        if self.text == self.saved:
+            system.toast("Saved")
 
     def _switch_mode(self) -> None:
         self.viewing = not self.viewing

@@ -207,7 +207,9 @@ def test_a_folder_never_goes_into_itself(phone: Phone) -> None:
     assert free_path(system, f"{STORAGE}/Download", "A").endswith("A (2)")
 
 
-@pytest.mark.parametrize(("name", "good"), [("a.txt", True), ("", False), ("..", False), ("a/b", False), (" ", False)])
+@pytest.mark.parametrize(
+    ("name", "good"), [("a.txt", True), ("", False), ("..", False), ("a/b", False), (" ", False), ("x" * 300, False)]
+)
 def test_names_are_checked(name: str, good: bool) -> None:
     assert is_good_name(name) is good
 
@@ -216,3 +218,15 @@ def test_unknown_kinds_are_named_by_their_extension() -> None:
     assert kind_of("x.blend").label == "BLEND file"
     assert kind_of("README").label == "File"
     assert kind_of("a.TXT").is_text
+
+
+def test_a_full_storage_is_told_and_survived(phone: Phone, finger: Finger) -> None:
+    go_to(finger, "Download")
+    phone.system.files.capacity_bytes = phone.system.files.used_bytes()
+    finger.long_press("coffee_guide.txt")
+    finger.tap("More options")
+    finger.tap("Copy to\u2026")
+    finger.tap("Documents")
+    finger.tap("Copy")
+    assert phone.state.view.toast == "No space left on device"
+    assert "coffee_guide.txt" not in names(phone, "Documents")

@@ -123,7 +123,7 @@ def test_a_name_that_is_taken_is_refused(phone: Phone, finger: Finger) -> None:
     finger.clear()
     phone.type_text("weekly_plan.md")
     finger.tap("OK")
-    assert phone.state.view.toast == "A file with this name already exists"
+    assert phone.state.view.toast == "An item with this name already exists"
     assert len(notes(phone)) == 3
 
 
