@@ -151,6 +151,14 @@ def _page(phone: Phone, part: int) -> None:
             return
 
 
+def _menu(phone: Phone) -> None:
+    """Open the overflow menu of the app bar, as the key did when phones had it."""
+    for node in walk(phone.scene().active.node):
+        if node.widget.description == "More options" and node.widget.on_tap is not None and node.widget.enabled:
+            node.widget.on_tap()
+            return
+
+
 def _volume(phone: Phone, change: int) -> None:
     settings = phone.state.settings
     level = settings.get("system", "volume_music", "5")
@@ -169,6 +177,7 @@ _KEYS: Final[dict[str, Callable[[Phone], None]]] = {
     "ESCAPE": _back,
     "FORWARD_DEL": lambda phone: editing.delete(phone, forward=True),
     "HOME": _home,
+    "MENU": _menu,
     "NOTIFICATION": open_shade,
     "NUMPAD_ENTER": editing.enter,
     "PAGE_DOWN": lambda phone: _page(phone, 1),

@@ -89,7 +89,8 @@ def window_tree(roots: tuple[Node, ...], area: Rect, package: str, context: Cont
 def _node(node: Node, facts: _Facts) -> list[UiNode]:
     """Return the nodes that a placed widget becomes: one, or its children's when it says nothing itself."""
     widget = node.widget
-    if node.visible.empty or isinstance(widget, _SILENT):
+    blank = isinstance(widget, Text) and not widget.text and not _speaks(widget)
+    if node.visible.empty or blank or isinstance(widget, _SILENT):
         return []
     children: list[UiNode] = []
     if not isinstance(widget, _SEALED):

@@ -152,6 +152,11 @@ class Renderer:
             packed = whole.tobytes("raw", "RGB")
         return np.frombuffer(packed, np.uint8).reshape(height_px, width_px, 3)
 
+    def rgba(self, operations: Sequence[Operation], width_px: int, height_px: int) -> bytes:
+        """Return the picture's rows, four opaque bytes (RGBA) a pixel."""
+        with self._lock:
+            return self._frame(operations, width_px, height_px).tobytes()
+
     def encode(
         self, operations: Sequence[Operation], width_px: int, height_px: int, *, digest: str, spec: ImageSpec
     ) -> Image:
@@ -194,6 +199,11 @@ def default_renderer() -> Renderer:
 def rgb(scene: Scene) -> np.ndarray[Any, Any]:
     """Return a scene's picture: RGB, uint8 [H, W, 3], read-only."""
     return default_renderer().rgb(scene.display_list, scene.width_px, scene.height_px)
+
+
+def rgba(scene: Scene) -> bytes:
+    """Return a scene's picture as rows of RGBA bytes."""
+    return default_renderer().rgba(scene.display_list, scene.width_px, scene.height_px)
 
 
 def encode(scene: Scene, spec: ImageSpec) -> Image:

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from emulators.simulator.apps.systemui import NavigationKey
 from emulators.simulator.view.accessibility import window_tree
 from emulators.simulator.view.compose import Context
+from emulators.simulator.view.keyboard import Key
 from emulators.simulator.view.layout import Node, Rect
 from emulators.simulator.view.painter import Operation
+from emulators.simulator.view.widgets import Checkbox, ListItem, Scroll, Slider, Switch, TextField
 from emulators.ui import UiNode
 
 LayerKind = Literal[
@@ -97,12 +100,25 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def path_at(node: Node, x_px: int, y_px: int) -> list[Node]:
-    """Return the nodes at a point, from the root to the innermost, later (upper) siblings first."""
+    """Return the nodes at a point, from the root to the innermost; upper siblings first.
+
+    A sibling that is neither seen nor listens (the margin around a floating button) lets the touch through.
+    """
     if not node.visible.contains(x_px, y_px):
-        # A child may lie outside of its parent's box, but never outside of what clips it.
         return []
+    through: list[Node] = []
     for child in reversed(node.children):
         below = path_at(child, x_px, y_px)
-        if below:
+        if any(map(_stops_touch, below)):
             return [node, *below]
-    return [node]
+        through = through or below
+    return [node, *through]
+
+
+def _stops_touch(node: Node) -> bool:
+    widget = node.widget
+    listens = widget.on_tap or widget.on_long_press or widget.on_swipe or widget.on_drop
+    return bool(listens or widget.background) or type(widget) in _TOUCHED
+
+
+_TOUCHED = frozenset({Checkbox, Key, ListItem, NavigationKey, Scroll, Slider, Switch, TextField})

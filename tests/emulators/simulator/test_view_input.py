@@ -109,6 +109,20 @@ def test_what_is_scrolled_away_cannot_be_tapped(shown: tuple[Phone, Gallery]) ->
     assert gallery.scroll_px["list"] == 600
 
 
+def test_the_margin_around_a_floating_button_lets_touches_through(shown: tuple[Phone, Gallery]) -> None:
+    phone, gallery = shown
+    fab = find(phone, "fab")
+    phone.swipe(fab.x + 5, fab.y - 5, fab.x + 5, fab.y - 105)
+    assert gallery.scroll_px["list"] == 100
+    assert gallery.popup == ""
+
+
+def test_the_menu_key_opens_the_overflow_menu(shown: tuple[Phone, Gallery]) -> None:
+    phone, gallery = shown
+    phone.key("MENU")
+    assert gallery.popup == "menu"
+
+
 def test_drags_and_swipes_reach_the_widget(shown: tuple[Phone, Gallery]) -> None:
     phone, gallery = shown
     phone.swipe(4, 900, 4, 400)

@@ -40,7 +40,7 @@ def test_widgets_have_androids_classes() -> None:
     assert wanted <= found
     assert by_id(phone, "list").scrollable
     more = by_id(phone, "more")
-    assert (more.description, more.text, more.clickable) == ("More", "", True)
+    assert (more.description, more.text, more.clickable) == ("More options", "", True)
     disabled = by_id(phone, "off")
     assert not disabled.enabled
     assert not disabled.clickable

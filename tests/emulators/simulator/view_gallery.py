@@ -61,7 +61,9 @@ class Gallery(Activity):
             title="Gallery",
             on_back=system.back,
             actions=(
-                IconButton(key="more", icon="dots-vertical", description="More", on_tap=lambda: self._open("menu")),
+                IconButton(
+                    key="more", icon="dots-vertical", description="More options", on_tap=lambda: self._open("menu")
+                ),
             ),
         )
         tabs = TabBar(
