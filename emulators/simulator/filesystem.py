@@ -276,7 +276,10 @@ class FileTree:
             raise _error(errno.EINVAL, path)
         if len(name.encode("utf-8", "surrogateescape")) > MAX_NAME_BYTES or len(parts) > MAX_DEPTH:
             raise _error(errno.ENAMETOOLONG, path)
-        parent = self._get("/" + "/".join(parts[:-1]))
+        try:
+            parent = self._get("/" + "/".join(parts[:-1]))
+        except OSError as error:
+            raise _error(error.errno or errno.ENOENT, path) from None
         if isinstance(parent, FileNode):
             raise _error(errno.ENOTDIR, path)
         return parent, name

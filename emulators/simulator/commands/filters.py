@@ -168,11 +168,12 @@ def _tr(context: Context) -> int:
 
 def _seq(context: Context) -> int:
     args, separator, padded = list(context.args), "\n", False
-    while args and args[0] in {"-s", "-w", "-f"}:
-        option = args.pop(0)
+    while args and args[0][:2] in {"-s", "-w", "-f"}:
+        option, value = args[0][:2], args.pop(0)[2:]
         padded = padded or option == "-w"
-        if option != "-w" and args:
-            separator = args.pop(0) if option == "-s" else separator
+        if option != "-w" and (value or args):
+            value = value or args.pop(0)
+            separator = value if option == "-s" else separator
     if not 1 <= len(args) <= 3 or not all(_NUMBER.fullmatch(arg) for arg in args):
         raise UsageError("usage: seq [FIRST [INCREMENT]] LAST")
     numbers = [float(arg) for arg in args]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Mapping
 from typing import Final
-
-import numpy as np
 
 from emulators.device import ImageSpec
 from emulators.simulator.commands.context import Command, Context, UsageError
 from emulators.simulator.radios import put_setting
+from emulators.simulator.view.render import rgba
 from emulators.ui import to_xml
 
 _DEFAULT_DUMP: Final = "/sdcard/window_dump.xml"
@@ -78,10 +78,8 @@ def _screencap(context: Context) -> int:
 
 def _raw(context: Context) -> bytes:
     """Return the frame as screencap's own format: size, pixel format, colour space, then RGBA bytes."""
-    frame = context.phone.rgb()
-    height, width, _ = frame.shape
-    header = np.array([width, height, _RGBA_8888, _SRGB], dtype="<u4").tobytes()
-    return header + np.dstack((frame, np.full((height, width), 255, dtype=np.uint8))).tobytes()
+    scene = context.phone.scene()
+    return struct.pack("<4I", scene.width_px, scene.height_px, _RGBA_8888, _SRGB) + rgba(scene)
 
 
 def _uiautomator(context: Context) -> int:

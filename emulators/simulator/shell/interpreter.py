@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 from emulators.simulator.shell.arithmetic import ArithmeticSyntaxError
 from emulators.simulator.shell.expansion import ExpansionError, expand_pattern, expand_text, expand_words
 from emulators.simulator.shell.parser import parse
-from emulators.simulator.shell.redirection import redirected
+from emulators.simulator.shell.redirection import RedirectionError, redirected
 from emulators.simulator.shell.streams import Budget, BufferSink, Options, ShellLimitError, Source, Streams
 from emulators.simulator.shell.syntax import (
     AndOr,
@@ -210,8 +210,8 @@ class Shell:
         try:
             self.streams = redirected(self, command.redirects)
             self._compound(command)
-        except OSError as error:
-            self.complain(f"can't open {error.filename}: {error.strerror}")
+        except RedirectionError as error:
+            self.complain(str(error))
             self.status = 1
         finally:
             self.streams = saved
@@ -305,9 +305,8 @@ class Shell:
                 for name, word in command.assignments:
                     self.assign(name, expand_text(self, word))
                 self.status = self._substituted_status or 0
-        except OSError as error:
-            # Only opening files of a redirection comes here: commands report their own errors.
-            self.complain(f"can't open {error.filename}: {error.strerror}")
+        except RedirectionError as error:
+            self.complain(str(error))
             self.status = 1
         finally:
             self.streams = saved

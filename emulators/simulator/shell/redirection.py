@@ -14,24 +14,37 @@ if TYPE_CHECKING:
     from emulators.simulator.shell.interpreter import Shell
 
 
+class RedirectionError(Exception):
+    """A file of a redirection cannot be opened; the message is what the shell prints."""
+
+
 def redirected(shell: Shell, redirects: tuple[Redirect, ...]) -> Streams:
-    """Return the shell's streams with the redirections applied, in order. Raises: OSError."""
+    """Return the shell's streams with the redirections applied, in order. Raises: RedirectionError."""
     if not redirects:
         return shell.streams
     streams = shell.streams.copy()
     for redirect in redirects:
         target = expand_text(shell, redirect.target)
-        match redirect.operator:
-            case "<" | "<>":
-                _set_source(streams, redirect.fd, _open_source(shell, streams, target), target)
-            case "<<" | "<<-":
-                _set_source(streams, redirect.fd, Source(target.encode("utf-8", "surrogateescape")), target)
-            case ">&" | "<&":
-                _duplicate(streams, redirect.fd, target)
-            case operator:
-                sink = _open_sink(shell, streams, target, append=operator == ">>")
-                _set_sink(streams, redirect.fd, sink, target)
+        try:
+            _redirect(shell, streams, redirect, target)
+        except OSError as error:
+            verb = "create" if redirect.operator in {">", ">>", ">|"} else "open"
+            raise RedirectionError(f"can't {verb} {target}: {error.strerror}") from error
     return streams
+
+
+def _redirect(shell: Shell, streams: Streams, redirect: Redirect, target: str) -> None:
+    """Apply one redirection. Raises: OSError."""
+    match redirect.operator:
+        case "<" | "<>":
+            _set_source(streams, redirect.fd, _open_source(shell, streams, target), target)
+        case "<<" | "<<-":
+            _set_source(streams, redirect.fd, Source(target.encode("utf-8", "surrogateescape")), target)
+        case ">&" | "<&":
+            _duplicate(streams, redirect.fd, target)
+        case operator:
+            sink = _open_sink(shell, streams, target, append=operator == ">>")
+            _set_sink(streams, redirect.fd, sink, target)
 
 
 def _open_source(shell: Shell, streams: Streams, target: str) -> Source:
