@@ -7,6 +7,9 @@ has too. Keys are paths; values are short strings:
     files/<path under /sdcard>              md5 of the content; a directory ends in "/" and has the value "dir"
     contacts/<display name>/<number>        how many contacts have this name and number, mostly "1"
     alarms/<hh:mm>/<label>                  "on" or "off"; a second alarm of that time and label is `<label>#2`
+    timers/<seconds>                        states of Clock's timers of that length: "running", "paused", "expired" or
+                                            "reset", with a comma between several
+    stopwatch                               "running" or "paused"; not there at rest
     foreground                              package/class of the resumed activity
 
 `PROBE` is the one shell script that reads it all and `parse_probe` the one reader of what it prints, for simulated and
@@ -79,6 +82,12 @@ own tools change (uiautomator's dump, its keyboard)."""
 _MARK: Final = "@@state:"
 _SHARED: Final = "/sdcard/"
 _ALARMS_DATABASE: Final = "/data/data/com.google.android.deskclock/databases/alarms.db"
+_CLOCK_PREFERENCES: Final = (
+    "/data/data/com.google.android.deskclock/shared_prefs/com.google.android.deskclock_preferences.xml"
+)
+_TIMER: Final = re.compile(r'name="timer_(state|setup_timet)_(\d+)" value="(\d+)"')
+_TIMER_STATES: Final = {"1": "running", "2": "paused", "3": "expired", "4": "reset", "5": "expired"}
+_STOPWATCH: Final = re.compile(r'name="sw_state" value="([12])"')
 _CONTACT: Final = re.compile(r"Row: \d+ display_name=(.*), number=(.*)", re.DOTALL)
 _RESUMED: Final = re.compile(r"ResumedActivity(?:=|: )ActivityRecord\{\S+ \S+ ([^\s/]+/[^\s}]+)")
 
@@ -142,6 +151,18 @@ def _parse_alarms(output: str, state: dict[str, str]) -> None:
             state[key] = "on" if enabled == "1" else "off"
 
 
+def _parse_clock(output: str, state: dict[str, str]) -> None:
+    timers: dict[str, dict[str, str]] = {}
+    for field, number, value in _TIMER.findall(output):
+        timers.setdefault(number, {})[field] = value
+    for _, timer in sorted(timers.items()):
+        key = f"timers/{int(timer.get('setup_timet', '0')) // 1000}"
+        found = _TIMER_STATES.get(timer.get("state", ""), "reset")
+        state[key] = f"{state[key]},{found}" if key in state else found
+    if match := _STOPWATCH.search(output):
+        state["stopwatch"] = {"1": "running", "2": "paused"}[match.group(1)]
+
+
 def _parse_foreground(output: str, state: dict[str, str]) -> None:
     match = _RESUMED.search(output)
     state["foreground"] = match.group(1) if match else ""
@@ -165,6 +186,7 @@ PROBES: Final = (
         'FROM alarm_templates ORDER BY hour, minutes, _id;"',
         _parse_alarms,
     ),
+    Probe("clock", f"cat {_CLOCK_PREFERENCES}", _parse_clock),
     Probe("foreground", "dumpsys activity activities | grep -m 1 ResumedActivity", _parse_foreground),
 )
 """The parts of the state; a new app's data is one more of these."""

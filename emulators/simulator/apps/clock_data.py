@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, cast
 
-from emulators.simulator.apps.preferences import Preferences
+from emulators.simulator.apps.preferences import Preferences, Value
 from emulators.simulator.databases import read_rows
 from emulators.simulator.system import System
 
@@ -202,13 +201,51 @@ class Timer:
         return replace(self, ends_at_ms=max(self.ends_at_ms, uptime_ms) + by_ms, notified=False)
 
 
+_TIMER_STATE: Final = "timer_state_"
+_TIMER_LENGTH: Final = "timer_setup_timet_"
+_TIMER_LEFT: Final = "timer_time_left_"
+_TIMER_START: Final = "timer_start_time_"
+_RUNNING, _PAUSED, _EXPIRED, _RESET = 1, 2, 3, 4
+"""AOSP's keys, each followed by the timer's id, and its states."""
+
+
 def all_timers(system: System) -> tuple[Timer, ...]:
-    text = Preferences.of(system, PACKAGE).get("timers", "[]")
-    return tuple(Timer(**fields) for fields in json.loads(text))
+    """Return the timers, the newest first."""
+    prefs = Preferences.of(system, PACKAGE)
+    ids = [int(key.removeprefix(_TIMER_STATE)) for key in prefs.all() if key.startswith(_TIMER_STATE)]
+    return tuple(_load_timer(prefs, number) for number in sorted(ids, reverse=True))
+
+
+def _load_timer(prefs: Preferences, number: int) -> Timer:
+    state, left_ms = prefs.get(f"{_TIMER_STATE}{number}", _RESET), prefs.get(f"{_TIMER_LEFT}{number}", 0)
+    start_ms = prefs.get(f"{_TIMER_START}{number}", 0)
+    return Timer(
+        id=number,
+        length_ms=prefs.get(f"{_TIMER_LENGTH}{number}", 0),
+        left_ms=left_ms,
+        ends_at_ms=start_ms + left_ms if state in {_RUNNING, _EXPIRED} else None,
+        notified=state == _EXPIRED,
+    )
 
 
 def save_timers(system: System, timers: Sequence[Timer]) -> None:
-    Preferences.of(system, PACKAGE).put(timers=json.dumps([asdict(timer) for timer in timers]) if timers else None)
+    """Make these the phone's timers."""
+    values: dict[str, Value | None] = {}
+    for timer in all_timers(system):
+        for key in (_TIMER_STATE, _TIMER_LENGTH, _TIMER_LEFT, _TIMER_START):
+            values[f"{key}{timer.id}"] = None
+    for timer in timers:
+        values[f"{_TIMER_STATE}{timer.id}"] = _timer_state(timer)
+        values[f"{_TIMER_LENGTH}{timer.id}"] = timer.length_ms
+        values[f"{_TIMER_LEFT}{timer.id}"] = timer.left_ms
+        values[f"{_TIMER_START}{timer.id}"] = None if timer.ends_at_ms is None else timer.ends_at_ms - timer.left_ms
+    Preferences.of(system, PACKAGE).put(**values)
+
+
+def _timer_state(timer: Timer) -> int:
+    if timer.ends_at_ms is not None:
+        return _EXPIRED if timer.notified else _RUNNING
+    return _RESET if timer.left_ms == timer.length_ms else _PAUSED
 
 
 # --- stopwatch -------------------------------------------------------------------------------------------------------
@@ -241,7 +278,9 @@ def load_stopwatch(system: System) -> Stopwatch:
 
 
 def save_stopwatch(system: System, stopwatch: Stopwatch) -> None:
+    state = 1 if stopwatch.since_ms is not None else 2 if stopwatch.before_ms else None
     Preferences.of(system, PACKAGE).put(
+        sw_state=state,
         sw_accum_time=stopwatch.before_ms or None,
         sw_start_time=stopwatch.since_ms,
         sw_laps=",".join(str(lap) for lap in stopwatch.laps_ms) or None,

@@ -1,4 +1,4 @@
-"""Tasks in Clock: alarms."""
+"""Tasks in Clock: alarms, timers, the stopwatch."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from envs.tasks.phone.base import PhoneTask, Pool, literal, pick, sample
 from envs.tasks.phone.pools import ALARM_LABELS
 from envs.tasks.phone.reading import alarms_at
 from envs.tasks.phone.seeding import SeedAlarm, seed_alarms
-from envs.tasks.phone.times import Time, draw_times
+from envs.tasks.phone.times import LENGTHS, Time, TimerLength, draw_times
 from envs.tasks.task import Check, Outcome
 from envs.types import Split
+
+STOPWATCH = "stopwatch"
+"""Its state key; see `emulators.state`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +34,9 @@ class ClockTask(PhoneTask):
     time: Time
     label: str
     other_time: Time
-    """Of a third alarm that is to be made from the first; else unused."""
+    """What an alarm is to be moved to, in the task that asks for it."""
+    length: TimerLength
+    """Of the timer to start, in the task that asks for it."""
     others: tuple[SeedAlarm, ...]
 
     @classmethod
@@ -172,4 +177,77 @@ class MoveAlarm(ClockTask):
         await hand.finish()
 
 
-TASKS: tuple[type[PhoneTask], ...] = (AddAlarm, AddLabelledAlarm, SwitchAlarmOff, SwitchAlarmOn, DeleteAlarm, MoveAlarm)
+class StartTimer(ClockTask):
+    name: ClassVar[str] = "clock.start_timer"
+    description: ClassVar[str] = "Start a timer"
+    wordings: ClassVar[Pool[str]] = {
+        "train": ("Start a timer for {length.text}.", "Set a {length.text} timer in Clock and start it."),
+        "validation": ("Let a timer of {length.text} run.",),
+        "test": ("The cake needs {length.text}. Start a timer for that long.",),
+    }
+
+    @property
+    def key(self) -> str:
+        return f"timers/{self.length.seconds}"
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        holds = outcome.state.get(self.key) == "running"
+        return (Check(name=f"one timer of {self.length.text} runs", holds=holds),)
+
+    def may_change(self) -> Sequence[str]:
+        return (self.key,)
+
+    async def solve(self, hand: Hand) -> None:
+        await clock_flows.start_timer(hand, self.length.digits)
+        await hand.finish()
+
+
+class StartStopwatch(ClockTask):
+    name: ClassVar[str] = "clock.start_stopwatch"
+    description: ClassVar[str] = "Start the stopwatch"
+    wordings: ClassVar[Pool[str]] = {
+        "train": ("Start the stopwatch and leave it running.", "Let the stopwatch in Clock run."),
+        "validation": ("Get the Clock app's stopwatch going.",),
+        "test": ("I am about to run a lap: start the stopwatch, and do not stop it.",),
+    }
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        return (Check(name="the stopwatch runs", holds=outcome.state.get(STOPWATCH) == "running"),)
+
+    def may_change(self) -> Sequence[str]:
+        return (STOPWATCH,)
+
+    async def solve(self, hand: Hand) -> None:
+        await clock_flows.start_stopwatch(hand)
+        await hand.finish()
+
+
+class PauseStopwatch(StartStopwatch):
+    name: ClassVar[str] = "clock.pause_stopwatch"
+    description: ClassVar[str] = "Start the stopwatch and pause it"
+    splits: ClassVar[tuple[Split, ...]] = ("test",)
+    wordings: ClassVar[Pool[str]] = {"test": ("Start the stopwatch, then pause it; do not reset it.",)}
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        return (
+            Check(name="the stopwatch was started", holds=STOPWATCH in outcome.state),
+            Check(name="it is paused", holds=outcome.state.get(STOPWATCH) == "paused"),
+        )
+
+    async def solve(self, hand: Hand) -> None:
+        await clock_flows.start_stopwatch(hand)
+        await hand.tap("Pause")
+        await hand.finish()
+
+
+TASKS: tuple[type[PhoneTask], ...] = (
+    AddAlarm,
+    AddLabelledAlarm,
+    SwitchAlarmOff,
+    SwitchAlarmOn,
+    DeleteAlarm,
+    MoveAlarm,
+    StartTimer,
+    StartStopwatch,
+    PauseStopwatch,
+)

@@ -37,9 +37,27 @@ async def move_alarm(hand: Hand, time: Time, new: Time) -> None:
     await _pick(hand, new)
 
 
+async def start_timer(hand: Hand, digits: str) -> None:
+    """Start a timer by the digits of its length; the tab shows its keypad while there is no timer."""
+    await open_tab(hand, "Timer")
+    for digit in digits:
+        await hand.tap(resource_id=f"timer_setup_digit_{digit}")
+    await hand.tap("Start")
+
+
+async def start_stopwatch(hand: Hand) -> None:
+    await open_tab(hand, "Stopwatch")
+    await hand.tap("Start")
+
+
 async def open_alarms(hand: Hand) -> None:
+    await open_tab(hand, "Alarm")
+
+
+async def open_tab(hand: Hand, name: str) -> None:
+    """Open Clock at one of its tabs; the tab bar comes after the title, which may have the same text."""
     await hand.open("Clock")
-    await hand.tap("Alarm", index=-1)
+    await hand.tap(name, index=-1)
 
 
 async def _pick(hand: Hand, time: Time) -> None:

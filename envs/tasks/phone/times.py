@@ -1,4 +1,4 @@
-"""Times of day."""
+"""Times of day and lengths of timers."""
 
 from __future__ import annotations
 
@@ -39,3 +39,36 @@ def draw_times(rng: random.Random, split: Split, count: int) -> tuple[Time, ...]
     """Draw different times between 05:00 and 22:55; the minutes are the split's own."""
     every = [Time(hour, minute) for hour in range(5, 23) for minute in MINUTES[split]]
     return tuple(rng.sample(every, count))
+
+
+@dataclass(frozen=True, slots=True)
+class TimerLength:
+    text: str
+    hours: int
+    minutes: int
+
+    @property
+    def seconds(self) -> int:
+        return self.hours * 3600 + self.minutes * 60
+
+    @property
+    def digits(self) -> str:
+        """What has to be typed into the timer's keypad."""
+        return f"{self.hours:02d}{self.minutes:02d}00".lstrip("0")
+
+
+LENGTHS: Pool[TimerLength] = {
+    "train": (
+        TimerLength("5 minutes", 0, 5),
+        TimerLength("12 minutes", 0, 12),
+        TimerLength("20 minutes", 0, 20),
+        TimerLength("45 minutes", 0, 45),
+        TimerLength("1 hour", 1, 0),
+    ),
+    "validation": (TimerLength("10 minutes", 0, 10), TimerLength("35 minutes", 0, 35)),
+    "test": (
+        TimerLength("8 minutes", 0, 8),
+        TimerLength("25 minutes", 0, 25),
+        TimerLength("1 hour and 30 minutes", 1, 30),
+    ),
+}
