@@ -46,7 +46,14 @@ class ClockTask(PhoneTask):
         others = tuple(
             SeedAlarm(time=when, label=what, on=rng.random() < 0.5) for when, what in zip(times, labels, strict=True)
         )
-        return cls(wording=pick(rng, cls.wordings, split), time=time, label=label, other_time=other_time, others=others)
+        return cls(
+            wording=pick(rng, cls.wordings, split),
+            time=time,
+            label=label,
+            other_time=other_time,
+            length=pick(rng, LENGTHS, split),
+            others=others,
+        )
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
         own = () if self.seeded is None else (SeedAlarm(time=self.time, label=self.label, on=self.seeded),)
