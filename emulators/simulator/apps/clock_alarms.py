@@ -98,49 +98,32 @@ class AlarmTab:
         open_ = alarm.id == self.expanded
         time = format_time(system, alarm.hour, alarm.minute)
         color = "on_surface" if alarm.enabled else "outline"
-        head = Row(
-            children=(
-                self._label_line(alarm, open_=open_),
-                IconButton(
-                    key="arrow",
-                    icon="chevron-up" if open_ else "chevron-down",
-                    description=f"{'Collapse' if open_ else 'Expand'} alarm {time}",
-                    container="surface_container_highest",
-                    diameter=36,
-                    on_tap=lambda: self._toggle_card(alarm),
-                ),
-            ),
-            width="fill",
+        arrow = IconButton(
+            key="arrow",
+            icon="chevron-up" if open_ else "chevron-down",
+            description=f"{'Collapse' if open_ else 'Expand'} alarm {time}",
+            container="surface_container_highest",
+            diameter=36,
+            on_tap=lambda: self._toggle_card(alarm),
         )
-        clock = Row(
-            children=(
-                Text(
-                    key="digital_clock",
-                    text=time,
-                    style="display_large",
-                    color=color,
-                    on_tap=lambda: self._edit_time(alarm),
-                ),
-                Spacer(weight=1),
-            ),
-            width="fill",
+        clock = Text(
+            key="digital_clock", text=time, style="display_large", color=color, on_tap=lambda: self._edit_time(alarm)
         )
-        foot = Row(
-            children=(
-                Text(text=_when(system, alarm), style="body_medium", color=color, weight=1),
-                Switch(
-                    key="onoff",
-                    description=f"Alarm {time}",
-                    checked=alarm.enabled,
-                    on_change=lambda on: self._enable(system, alarm, on),
-                ),
-            ),
-            width="fill",
+        on_off = Switch(
+            key="onoff",
+            description=f"Alarm {time}",
+            checked=alarm.enabled,
+            on_change=lambda on: self._enable(system, alarm, on),
         )
-        details = self._details(system, alarm) if open_ else ()
+        when = Text(text=_when(system, alarm), style="body_medium", color=color, weight=1)
         return Column(
             key="alarm",
-            children=(head, clock, foot, *details),
+            children=(
+                Row(children=(self._label_line(alarm, open_=open_), arrow), width="fill"),
+                Row(children=(clock, Spacer(weight=1)), width="fill"),
+                Row(children=(when, on_off), width="fill"),
+                *(self._details(system, alarm) if open_ else ()),
+            ),
             padding=(20, 12, 16, 12),
             background="surface_container_high" if open_ else "surface_container",
             radius=28,

@@ -25,6 +25,7 @@ from emulators.simulator.apps.file_list import (
     transfer_paths,
     try_change,
 )
+from emulators.simulator.apps.files_bars import place_bar, selection_bar, sort_button, transfer_bar
 from emulators.simulator.apps.files_rows import file_row, info_dialog, roots_drawer, sort_dialog, storage_trail
 from emulators.simulator.apps.files_view import QuickView
 from emulators.simulator.apps.golden import FOLDER_AGE_H, SHARED_FILES, golden_time_ns, write_golden
@@ -32,18 +33,13 @@ from emulators.simulator.apps.preferences import Preferences
 from emulators.simulator.system import System
 from emulators.simulator.view.widgets import (
     Action,
-    AppBar,
-    Button,
     Callback,
     Column,
     Dialog,
-    IconButton,
     Menu,
-    Row,
     Scaffold,
     Scroll,
     Spacer,
-    Text,
     Widget,
 )
 
@@ -142,44 +138,17 @@ class FilesActivity(Activity):
         if self.searching:
             return search_bar_title("Search this phone", self.query, self._type_query, self._stop_search)
         if self.selected:
-            return self._selection_bar()
-        show_roots = IconButton(key="show_roots", icon="menu", description="Show roots", on_tap=self._open_drawer)
-        return Row(
-            children=(
-                show_roots,
-                Text(key="toolbar_title", text=self.title(system), style="title_large", weight=1, max_lines=1),
-                IconButton(key="option_menu_search", icon="magnify", description="Search", on_tap=self._start_search),
-                IconButton(
-                    key="option_menu_more",
-                    icon="dots-vertical",
-                    description="More options",
-                    on_tap=self._opener("menu"),
-                ),
-            ),
-            height=64,
-            padding=(4, 0, 4, 0),
-            width="fill",
-        )
-
-    def _selection_bar(self) -> Widget:
-        return AppBar(
-            title=f"{len(self.selected)} selected",
-            on_back=self._clear_selection,
-            navigation_icon="close",
-            actions=(
-                IconButton(
-                    key="action_menu_delete",
-                    icon="delete-outline",
-                    description="Delete",
-                    on_tap=self._opener("delete"),
-                ),
-                IconButton(
-                    key="option_menu_more",
-                    icon="dots-vertical",
-                    description="More options",
-                    on_tap=self._opener("menu"),
-                ),
-            ),
+            return selection_bar(
+                len(self.selected),
+                on_close=self._clear_selection,
+                on_delete=self._opener("delete"),
+                on_more=self._opener("menu"),
+            )
+        return place_bar(
+            self.title(system),
+            on_roots=self._open_drawer,
+            on_search=self._start_search,
+            on_more=self._opener("menu"),
         )
 
     def _body(self, system: System, items: list[FileItem]) -> Widget:
@@ -188,17 +157,7 @@ class FilesActivity(Activity):
         if self.place.startswith("/") and not self.searching:
             head.append(storage_trail(system, self.place, self._go))
         if self.place != RECENT:
-            label = {"name": "Name", "date": "Modified", "size": "Size", "type": "Type"}[key]
-            arrow = "arrow-up" if reverse == (key in {"name", "type"}) else "arrow-down"
-            sort = Button(
-                key="sort_dimen",
-                text=label,
-                icon=arrow,
-                kind="text",
-                description="Sort by",
-                on_tap=self._opener("sort"),
-            )
-            head.append(Row(children=(sort, Spacer(weight=1)), padding=(8, 0, 8, 0), width="fill"))
+            head.append(sort_button(key, reverse=reverse, on_tap=self._opener("sort")))
         rows: list[Widget] = [
             file_row(
                 item,
@@ -220,22 +179,11 @@ class FilesActivity(Activity):
         transfer = self.transfer
         if transfer is None:
             return None
-        return Row(
-            children=(
-                Text(text=f"{transfer.verb} {count_items(len(transfer.paths))} here", weight=1, max_lines=1),
-                Button(key="cancel", text="Cancel", kind="text", on_tap=self._stop_transfer),
-                Button(
-                    key="pick",
-                    text=transfer.verb,
-                    kind="filled",
-                    enabled=self.place.startswith("/"),
-                    on_tap=lambda: self._finish_transfer(system, transfer),
-                ),
-            ),
-            gap=8,
-            padding=(24, 8, 16, 8),
-            background="surface_container",
-            width="fill",
+        return transfer_bar(
+            transfer.verb,
+            len(transfer.paths),
+            on_cancel=self._stop_transfer,
+            on_pick=(lambda: self._finish_transfer(system, transfer)) if self.place.startswith("/") else None,
         )
 
     # --- dialogs and menus -----------------------------------------------------------------------------------------

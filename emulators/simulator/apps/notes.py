@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from emulators.simulator.app import Activity, App, Intent
-from emulators.simulator.apps.common import confirm_dialog, empty_state, format_size, prompt_dialog, search_bar_title
+from emulators.simulator.apps.common import confirm_dialog, empty_state, prompt_dialog, search_bar_title
 from emulators.simulator.apps.file_list import (
     FileItem,
     SortKey,
@@ -22,30 +22,25 @@ from emulators.simulator.apps.file_list import (
     transfer_paths,
     try_change,
 )
-from emulators.simulator.apps.filetypes import format_day, modified_at
 from emulators.simulator.apps.golden import FOLDER_AGE_H, golden_time_ns, write_golden
 from emulators.simulator.apps.golden import NOTES as GOLDEN_NOTES
 from emulators.simulator.apps.notes_editor import DocumentActivity
 from emulators.simulator.apps.notes_intro import INTRO_PAGES, finish_intro, intro_done, intro_page, setup_dialog
 from emulators.simulator.apps.notes_new import NewFile, new_file_dialog
+from emulators.simulator.apps.notes_rows import move_bar, note_row, parent_row, selection_bar
 from emulators.simulator.apps.preferences import Preferences
 from emulators.simulator.system import System
 from emulators.simulator.view.widgets import (
     Action,
     AppBar,
-    Button,
     Callback,
     Dialog,
     Fab,
-    Icon,
     IconButton,
-    ListItem,
     Menu,
-    Row,
     Scaffold,
     Scroll,
     Spacer,
-    Text,
     Widget,
 )
 
@@ -84,10 +79,13 @@ class MainActivity(Activity):
         if not intro_done(system):
             return intro_page(self.intro, on_next=self._next_page, on_done=lambda: finish_intro(system))
         items = self._items(system)
+        title = "Markor" if self.folder == NOTEBOOK else posixpath.basename(self.folder)
         return Scaffold(
-            app_bar=self._bar(system, items),
+            app_bar=self._bar(title),
             body=self._list(system, items),
-            bottom_bar=self._move_bar(system) if self.moving else None,
+            bottom_bar=move_bar(title, on_cancel=self._stop_moving, on_move=lambda: self._move(system))
+            if self.moving
+            else None,
             fab=None
             if self.moving or self.selected
             else Fab(
@@ -109,12 +107,18 @@ class MainActivity(Activity):
             items = [item for item in items if item.is_dir and item.path not in self.moving]
         return sort_items(items, key, reverse=prefs.get("sort_reverse", False))
 
-    def _bar(self, system: System, items: list[FileItem]) -> Widget:
+    def _bar(self, title: str) -> Widget:
         if self.searching:
             return search_bar_title("Search", self.query, self._type_query, self._stop_search)
         if self.selected:
-            return self._selection_bar()
-        title = "Markor" if self.folder == NOTEBOOK else posixpath.basename(self.folder)
+            return selection_bar(
+                len(self.selected),
+                on_close=self._clear_selection,
+                on_rename=self._start_rename,
+                on_move=self._start_moving,
+                on_delete=self._opener("delete"),
+                on_more=self._opener("more"),
+            )
         if self.moving:
             return AppBar(title="Select folder", on_back=self._stop_moving, navigation_icon="close")
         return AppBar(
@@ -129,71 +133,22 @@ class MainActivity(Activity):
             ),
         )
 
-    def _selection_bar(self) -> Widget:
-        def action(key: str, icon: str, text: str, on_tap: Callback) -> Widget:
-            return IconButton(key=key, icon=icon, description=text, on_tap=on_tap)
-
-        single = (
-            (action("action_rename_selected_item", "pencil-outline", "Rename", self._start_rename),)
-            if len(self.selected) == 1
-            else ()
-        )
-        return AppBar(
-            title=str(len(self.selected)),
-            on_back=self._clear_selection,
-            navigation_icon="close",
-            actions=(
-                *single,
-                action("action_move_selected_items", "folder-move-outline", "Move", self._start_moving),
-                action("action_delete_selected_items", "delete-outline", "Delete", self._opener("delete")),
-                action("action_more", "dots-vertical", "More options", self._opener("more")),
-            ),
-        )
-
     def _list(self, system: System, items: list[FileItem]) -> Widget:
         rows: list[Widget] = []
         if self.folder != NOTEBOOK and not self.searching:
-            rows.append(
-                ListItem(
-                    key="parent_folder",
-                    title="..",
-                    subtitle="Parent folder",
-                    leading=Icon(icon="arrow-up-left"),
-                    on_tap=self._go_up,
-                )
-            )
+            rows.append(parent_row(self._go_up))
         rows.extend(self._row(system, item) for item in items)
         if not items:
             rows.append(empty_state("note-outline", _empty_text(searching=self.searching, moving=bool(self.moving))))
         return Scroll(key="ui__filesystem_dialog__list", children=(*rows, Spacer(height=96)), height="fill")
 
     def _row(self, system: System, item: FileItem) -> Widget:
-        chosen = item.path in self.selected
-        day = format_day(modified_at(item.modified_ns, system.now()), system.now())
-        icon = "check-circle" if chosen else "folder" if item.is_dir else "file-document-outline"
-        return ListItem(
-            key="opoc_filesystem_item",
-            title=item.name,
-            subtitle=f"{day}  \u00b7  " + ("Folder" if item.is_dir else format_size(item.size)),
-            leading=Icon(icon=icon, color="primary" if chosen or item.is_dir else "on_surface_variant"),
-            selected=chosen,
-            background="secondary_container" if chosen else None,
+        return note_row(
+            item,
+            system.now(),
+            chosen=item.path in self.selected,
             on_tap=lambda: self._tap(system, item),
             on_long_press=None if self.moving else lambda: self._toggle(item.path),
-        )
-
-    def _move_bar(self, system: System) -> Widget:
-        place = "Markor" if self.folder == NOTEBOOK else posixpath.basename(self.folder)
-        return Row(
-            children=(
-                Text(text=f"Move to {place}", weight=1, max_lines=1),
-                Button(key="move_cancel", text="Cancel", kind="text", on_tap=self._stop_moving),
-                Button(key="move_here", text="Here", kind="filled", on_tap=lambda: self._move(system)),
-            ),
-            gap=8,
-            padding=(24, 8, 16, 8),
-            background="surface_container",
-            width="fill",
         )
 
     # --- dialogs and menus ----------------------------------------------------------------------------------------

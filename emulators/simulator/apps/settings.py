@@ -46,7 +46,7 @@ from emulators.simulator.apps.settings_network import (
     WifiSettings,
 )
 from emulators.simulator.apps.settings_time import AUTO_TIME, AUTO_ZONE, DateTimeSettings
-from emulators.simulator.apps.settings_toggles import (
+from emulators.simulator.apps.settings_toggle_pages import (
     TOGGLE_PAGES,
     AccessibilitySettings,
     BatterySettings,

@@ -12,11 +12,13 @@ from emulators.simulator.apps.common import (
     prompt_dialog,
     row,
     section,
+    slug,
 )
 from emulators.simulator.apps.filetypes import kind_of
 from emulators.simulator.apps.settings_devices import device_name
 from emulators.simulator.apps.settings_time import DateTimeSettings, zone_summary
-from emulators.simulator.apps.settings_toggles import DeveloperSettings, GestureSettings, Toggle
+from emulators.simulator.apps.settings_toggle_pages import DeveloperSettings, GestureSettings
+from emulators.simulator.apps.settings_toggles import Toggle
 from emulators.simulator.system import System
 from emulators.simulator.view.widgets import Callback, Column, Dialog, Text, Widget
 
@@ -36,7 +38,7 @@ class AboutPhone(Activity):
     build_taps: int = 0
 
     def build(self, system: System) -> Widget:
-        wifi = system.settings.flag("global", "wifi_on")
+        facts = _facts(system)
         return page(
             system,
             "About phone",
@@ -53,15 +55,7 @@ class AboutPhone(Activity):
                     on_tap=lambda: system.start(AndroidVersion),
                 ),
                 section("Device identifiers"),
-                row("imei", "IMEI", subtitle="867400022047199"),
-                row("ip_address", "IP address", subtitle="10.0.2.16" if wifi else "Unavailable"),
-                row("wifi_mac_address", "Wi-Fi MAC address", subtitle="02:15:b2:00:01:00"),
-                row(
-                    "bluetooth_address",
-                    "Bluetooth address",
-                    subtitle="3c:5a:b4:01:02:03" if system.settings.flag("global", "bluetooth_on") else "Unavailable",
-                ),
-                row("up_time", "Up time", subtitle=_clock(system.uptime_ms() // 1000)),
+                *(row(slug(title), title, subtitle=value) for title, value in facts),
                 row("build_number", "Build number", subtitle=BUILD_NUMBER, on_tap=lambda: self._tap_build(system)),
             ),
         )
@@ -104,6 +98,17 @@ class AboutPhone(Activity):
             system.toast("You are now a developer!")
         elif left <= 4:
             system.toast(f"You are now {left} step{'s' if left > 1 else ''} away from being a developer.")
+
+
+def _facts(system: System) -> tuple[tuple[str, str], ...]:
+    wifi, bluetooth = (system.settings.flag("global", key) for key in ("wifi_on", "bluetooth_on"))
+    return (
+        ("IMEI", "867400022047199"),
+        ("IP address", "10.0.2.16" if wifi else "Unavailable"),
+        ("Wi-Fi MAC address", "02:15:b2:00:01:00"),
+        ("Bluetooth address", "3c:5a:b4:01:02:03" if bluetooth else "Unavailable"),
+        ("Up time", _clock(system.uptime_ms() // 1000)),
+    )
 
 
 def _clock(seconds: int) -> str:
@@ -158,25 +163,6 @@ class StorageSettings(Activity):
     def build(self, system: System) -> Widget:
         sizes = used_bytes(system)
         used = SYSTEM_BYTES + APPS_BYTES + sum(sizes.values())
-        head = Column(
-            children=(
-                Text(text=format_size(used), style="headline_large"),
-                Text(text=f"used of {STORAGE_TOTAL_BYTES // 10**9} GB", color="on_surface_variant"),
-                Column(
-                    children=(
-                        Column(width=312 * used / STORAGE_TOTAL_BYTES, height=8, background="primary", radius=4),
-                    ),
-                    align="start",
-                    width=312,
-                    height=8,
-                    background="surface_container_highest",
-                    radius=4,
-                ),
-            ),
-            gap=8,
-            padding=(24, 8, 24, 16),
-            align="start",
-        )
         files = "com.google.android.documentsui/com.android.documentsui.files.FilesActivity"
         labels = (
             ("image", "Images", "image-outline"),
@@ -192,7 +178,7 @@ class StorageSettings(Activity):
             system,
             "Storage",
             (
-                head,
+                _usage(used),
                 row(
                     "free_up_space",
                     "Free up space",
@@ -211,6 +197,27 @@ class StorageSettings(Activity):
                 row("storage_system", "System", subtitle=format_size(SYSTEM_BYTES), icon="android"),
             ),
         )
+
+
+def _usage(used: int) -> Widget:
+    """Return how full the storage is, in words and as a bar."""
+    return Column(
+        children=(
+            Text(text=format_size(used), style="headline_large"),
+            Text(text=f"used of {STORAGE_TOTAL_BYTES // 10**9} GB", color="on_surface_variant"),
+            Column(
+                children=(Column(width=312 * used / STORAGE_TOTAL_BYTES, height=8, background="primary", radius=4),),
+                align="start",
+                width=312,
+                height=8,
+                background="surface_container_highest",
+                radius=4,
+            ),
+        ),
+        gap=8,
+        padding=(24, 8, 24, 16),
+        align="start",
+    )
 
 
 def _open(system: System, component: str) -> Callback:

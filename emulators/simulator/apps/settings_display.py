@@ -68,31 +68,20 @@ class DisplaySettings(Activity):
     """"brightness" or "timeout"."""
 
     def build(self, system: System) -> Widget:
-        timeout = system.settings.get("system", "screen_off_timeout", "1800000")
         percent = round(_fraction(brightness(system)) * 100)
         return page(
             system,
             "Display",
             (
                 section("Brightness"),
-                row(
-                    "brightness",
-                    "Brightness level",
-                    subtitle=f"{percent}%",
-                    on_tap=self._opener("brightness"),
-                ),
+                row("brightness", "Brightness level", subtitle=f"{percent}%", on_tap=self._opener("brightness")),
                 ADAPTIVE_BRIGHTNESS.row(system),
                 section("Lock display"),
-                row(
-                    "lock_screen",
-                    "Lock screen",
-                    subtitle="Show all notification content",
-                    on_tap=lambda: system.start(LockScreenSettings),
-                ),
+                row("lock_screen", "Lock screen", on_tap=lambda: system.start(LockScreenSettings)),
                 row(
                     "screen_timeout",
                     "Screen timeout",
-                    subtitle=f"After {dict(SCREEN_TIMEOUTS).get(timeout, _seconds(timeout))} of inactivity",
+                    subtitle=f"After {_timeout_name(system)} of inactivity",
                     on_tap=self._opener("timeout"),
                 ),
                 section("Appearance"),
@@ -164,8 +153,10 @@ def set_brightness(system: System, fraction: float) -> None:
     system.settings.put("system", "screen_brightness", str(level))
 
 
-def _seconds(milliseconds: str) -> str:
-    return f"{int(milliseconds) // 1000} seconds" if milliseconds.isdecimal() else "a while"
+def _timeout_name(system: System) -> str:
+    milliseconds = system.settings.get("system", "screen_off_timeout", "1800000")
+    other = f"{int(milliseconds) // 1000} seconds" if milliseconds.isdecimal() else "a while"
+    return dict(SCREEN_TIMEOUTS).get(milliseconds, other)
 
 
 def _font_name(system: System) -> str:
@@ -190,22 +181,6 @@ class FontSizeSettings(Activity):
         scale = system.settings.get("system", "font_scale", "1.0")
         index = FONT_SCALES.index(scale) if scale in FONT_SCALES else 1
         steps = len(FONT_SCALES) - 1
-        factor = float(FONT_SCALES[index])
-        preview = Column(
-            children=(
-                Text(text="Preview", style="label_medium", color="on_surface_variant"),
-                Text(text="The Wizard of Oz", style="title_large" if factor >= 1 else "title_medium"),
-                Text(
-                    text="Even with eyes protected by the green spectacles, Dorothy and her friends were at first "
-                    "dazzled by the brilliancy of the wonderful City.",
-                    style="body_large" if factor > 1 else "body_medium" if factor == 1 else "body_small",
-                ),
-            ),
-            gap=8,
-            padding=(20, 20, 20, 20),
-            background="surface_container",
-            radius=24,
-        )
 
         def step(by: int) -> None:
             _set_font(system, min(max(index + by, 0), steps))
@@ -231,12 +206,31 @@ class FontSizeSettings(Activity):
             system,
             "Display size and text",
             (
-                Column(children=(preview,), padding=(16, 8, 16, 8)),
+                Column(children=(_preview(float(FONT_SCALES[index])),), padding=(16, 8, 16, 8)),
                 row("font_size", "Font size", subtitle=FONT_NAMES[index]),
                 sizes,
                 note("Make text on the screen smaller or larger."),
             ),
         )
+
+
+def _preview(factor: float) -> Widget:
+    """Return some text in about the size that the factor gives it."""
+    return Column(
+        children=(
+            Text(text="Preview", style="label_medium", color="on_surface_variant"),
+            Text(text="The Wizard of Oz", style="title_large" if factor >= 1 else "title_medium"),
+            Text(
+                text="Even with eyes protected by the green spectacles, Dorothy and her friends were at first "
+                "dazzled by the brilliancy of the wonderful City.",
+                style="body_large" if factor > 1 else "body_medium" if factor == 1 else "body_small",
+            ),
+        ),
+        gap=8,
+        padding=(20, 20, 20, 20),
+        background="surface_container",
+        radius=24,
+    )
 
 
 def _step_button(key: str, icon: str, description: str, on_tap: Callback) -> Widget:

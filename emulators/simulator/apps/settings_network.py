@@ -17,7 +17,7 @@ from emulators.simulator.apps.common import (
     switch_row,
 )
 from emulators.simulator.apps.preferences import Preferences
-from emulators.simulator.apps.settings_toggles import DataSaverSettings, HotspotSettings
+from emulators.simulator.apps.settings_toggle_pages import DataSaverSettings, HotspotSettings
 from emulators.simulator.system import System
 from emulators.simulator.view.widgets import (
     Avatar,
