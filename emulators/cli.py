@@ -45,6 +45,7 @@ def up(
     as_json: Annotated[bool, typer.Option("--json", help="List the phones as one line of JSON.")] = False,
 ) -> None:
     """Serve phones in the foreground until Ctrl-C or SIGTERM."""
+    from emulators.malloc import keep_large_blocks
     from emulators.simulator.phone import PhoneConfig
 
     if backend is not Backend.SIMULATOR:
@@ -55,6 +56,7 @@ def up(
     if port % 2:
         raise DeviceError(f"--port {port}: a console port is even, the adb port is the odd one above")
     config = PhoneConfig(width_px=width, height_px=height, clock="realtime" if realtime else "virtual")
+    keep_large_blocks()
     asyncio.run(_serve(config, phones, first_port=port, as_json=as_json))
 
 

@@ -33,7 +33,7 @@ from emulators.device import (
 )
 from emulators.errors import ActionRejected, CommandFailed, DeviceError, DeviceLost, DeviceTimeout
 from emulators.keys import key_name
-from emulators.launching import LaunchableApp, find_app
+from emulators.launching import LaunchableApp, find_app, launch_command
 from emulators.points import require_on_screen
 from emulators.simulator.packages import short_component
 from emulators.simulator.phone import Phone, PhoneConfig
@@ -179,7 +179,10 @@ class DirectDevice:
             for app in self.phone.system.apps()
             if not app.hidden
         )
-        self.phone.system.open_app(find_app(name, apps).package)
+        command = launch_command(find_app(name, apps))
+        output = self.phone.shell(command)
+        if output.exit_code:
+            raise CommandFailed(command, output.exit_code, output.stdout.decode(errors="replace"))
 
     def _observe(self, spec: ImageSpec, with_tree: bool) -> Screen:
         phone = self.phone

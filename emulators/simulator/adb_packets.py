@@ -38,10 +38,15 @@ class Packet(NamedTuple):
 
 
 def encode(packet: Packet, *, with_checksum: bool = False) -> bytes:
-    """Return the packet's bytes; peers of a version before `VERSION` want the checksum."""
+    """Return the packet's bytes."""
+    return encode_header(packet, with_checksum=with_checksum) + packet.payload
+
+
+def encode_header(packet: Packet, *, with_checksum: bool = False) -> bytes:
+    """Return what precedes the payload; peers of a version before `VERSION` want the checksum."""
     checksum = sum(packet.payload) & 0xFFFFFFFF if with_checksum else 0
     command, first, second, payload = packet
-    return HEADER.pack(command, first, second, len(payload), checksum, command ^ 0xFFFFFFFF) + payload
+    return HEADER.pack(command, first, second, len(payload), checksum, command ^ 0xFFFFFFFF)
 
 
 async def read_packet(reader: asyncio.StreamReader) -> Packet:

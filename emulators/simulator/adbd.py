@@ -24,7 +24,7 @@ from emulators.simulator.adb_packets import (
     WRTE,
     Packet,
     PacketError,
-    encode,
+    encode_header,
     read_packet,
 )
 
@@ -148,7 +148,10 @@ class Transport:
             await self._close()
 
     async def send(self, packet: Packet) -> None:
-        self._writer.write(encode(packet, with_checksum=self._with_checksum))
+        # In two pieces, so that megabytes of a frame are not copied to stand behind 24 bytes.
+        self._writer.write(encode_header(packet, with_checksum=self._with_checksum))
+        if packet.payload:
+            self._writer.write(packet.payload)
         with contextlib.suppress(ConnectionError):
             await self._writer.drain()
 

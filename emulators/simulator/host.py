@@ -24,6 +24,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TextIO
 
+from emulators.malloc import keep_large_blocks
 from emulators.simulator.phone import Phone, PhoneConfig
 from emulators.simulator.phone_server import PhoneServer, preload, uiautomator_jar
 from emulators.simulator.snapshots import SnapshotStore
@@ -123,4 +124,5 @@ async def serve(requests: TextIO, replies: TextIO) -> None:
 
 
 if __name__ == "__main__":
+    keep_large_blocks()
     asyncio.run(serve(sys.stdin, sys.stdout))

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from emulators.simulator.adbd import Service, Stream
 from emulators.simulator.gate import PhoneGate
 from emulators.simulator.shell_service import EXIT, STDOUT, Prompt, packet, run_script_v2, run_v1, run_v2
 from emulators.simulator.sync import serve_sync
 from emulators.simulator.uia2 import Uia2Server
+from emulators.simulator.view.render import rgba
 
 if TYPE_CHECKING:
     from emulators.simulator.phone import Phone
@@ -97,10 +96,8 @@ class PhoneServices:
 
 
 def _rgba(phone: Phone) -> tuple[int, int, bytes]:
-    rgb = phone.rgb()
-    height, width = rgb.shape[:2]
-    opaque = np.full((height, width, 1), 255, np.uint8)
-    return width, height, np.concatenate([rgb, opaque], axis=2).tobytes()
+    scene = phone.scene()
+    return scene.width_px, scene.height_px, rgba(scene)
 
 
 async def _wait_for_the_end(stream: Stream) -> None:

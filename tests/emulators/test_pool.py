@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -51,6 +52,10 @@ async def until(condition: Callable[[], bool]) -> None:
     raise AssertionError("it did not come")
 
 
+def queue_is(pool: Pool, length: int) -> bool:
+    return pool.waiting == length
+
+
 async def test_a_phone_comes_back_golden_whatever_was_done_to_it() -> None:
     async with Pool(FaultySource(), config(1)) as pool:
         async with pool.lease(timeout_s=5) as lease:
@@ -77,7 +82,7 @@ async def test_clients_are_served_in_the_order_they_came() -> None:
         clients = []
         for number in range(5):
             clients.append(asyncio.create_task(client(number)))
-            await until(lambda number=number: pool.waiting == number + 1)
+            await until(partial(queue_is, pool, number + 1))
         pool.release(first)
         await asyncio.gather(*clients)
         assert served == [0, 1, 2, 3, 4]
