@@ -297,6 +297,50 @@ class DeleteNewestNote(NotesTask):
         await hand.finish()
 
 
+@dataclass(frozen=True, kw_only=True)
+class DeleteOldNotes(NotesTask):
+    name: ClassVar[str] = "notes.delete_old"
+    description: ClassVar[str] = "Delete every note older than a date"
+    max_turns: ClassVar[int] = 30
+    wordings: ClassVar[Pool[str]] = {
+        "train": ("Delete every Markor note that was last changed before {cutoff_day} October 2023.",),
+        "validation": (
+            "Tidy up Markor: delete the notes last changed before {cutoff_day} October 2023, keep the rest.",
+        ),
+        "test": ("Keep only those Markor notes that were changed on or after {cutoff_day} October 2023.",),
+    }
+
+    cutoff_day: int
+    """In October 2023; at least one note is older, at least two are not."""
+
+    @classmethod
+    def sample(cls, rng: random.Random, split: Split) -> Self:
+        notes = sorted(draw_notes(rng, split, 4), key=lambda note: note.modified)
+        first_kept = notes[rng.randint(1, 2)]
+        return cls(
+            wording=pick(rng, cls.wordings, split),
+            note=first_kept,
+            others=tuple(reversed([note for note in notes if note is not first_kept])),
+            folder=pick(rng, FOLDERS, split),
+            cutoff_day=int(first_kept.modified[8:10]),
+        )
+
+    @property
+    def victims(self) -> tuple[Note, ...]:
+        return tuple(note for note in self.others if note.modified < self.note.modified)
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        return tuple(Check(name=f"{note.name} is gone", holds=note.key not in outcome.state) for note in self.victims)
+
+    def may_change(self) -> Sequence[str]:
+        return tuple(literal(note.key) for note in self.victims)
+
+    async def solve(self, hand: Hand) -> None:
+        for note in self.victims:
+            await note_flows.delete(hand, note.name)
+        await hand.finish()
+
+
 class FindNote(NotesTask):
     name: ClassVar[str] = "notes.find"
     description: ClassVar[str] = "Say which note has a given text"
@@ -332,5 +376,6 @@ TASKS: tuple[type[PhoneTask], ...] = (
     CreateNoteFolder,
     MoveNote,
     DeleteNewestNote,
+    DeleteOldNotes,
     FindNote,
 )

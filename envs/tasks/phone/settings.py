@@ -143,6 +143,18 @@ class WifiOnVerify(SettingsTask):
     }
 
 
+class BluetoothOffVerify(SettingsTask):
+    name: ClassVar[str] = "settings.bluetooth_off_verify"
+    description: ClassVar[str] = "Bluetooth has to be off, and is"
+    holds_untouched: ClassVar[bool] = True
+    bluetooth: ClassVar[bool | None] = False
+    wordings: ClassVar[Pool[str]] = {
+        "train": ("Make sure that Bluetooth is off.",),
+        "validation": ("See to it that Bluetooth is off.",),
+        "test": ("Check the Bluetooth switch; it has to be off.",),
+    }
+
+
 class RadiosOff(SettingsTask):
     name: ClassVar[str] = "settings.radios_off"
     description: ClassVar[str] = "Turn Wi-Fi and Bluetooth off"
@@ -254,6 +266,7 @@ TASKS: tuple[type[PhoneTask], ...] = (
     WifiOnVerify,
     BluetoothOn,
     BluetoothOff,
+    BluetoothOffVerify,
     RadiosOff,
     WifiOffBluetoothOn,
     AirplaneOn,
