@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import string
-import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-from view_gallery import PACKAGE, Gallery, gallery_phone, tap_key
-
 from emulators.simulator.hardware_keys import META_CTRL_ON, META_SHIFT_ON
 from emulators.simulator.phone import Phone
+from emulators.simulator.view.gallery import PACKAGE, Gallery, gallery_phone, tap_key
 from emulators.simulator.view.keyboard import LETTERS, MORE_SYMBOLS, SYMBOLS, Key
 from emulators.simulator.view.layout import Node
 from emulators.simulator.view.painter import slider_track
@@ -341,7 +337,7 @@ def test_navigation_buttons_press_their_keys(shown: tuple[Phone, Gallery]) -> No
     phone.tap(overview.x + 5, overview.y + 5)
     assert phone.state.view.overlay == "recents"
     phone.tap(back.x + 5, back.y + 5)
-    assert phone.state.view.overlay == ""
+    assert phone.scene().layer("recents") is None
     phone.tap(home.x + 5, home.y + 5)
     assert "nexuslauncher" in phone.foreground
 

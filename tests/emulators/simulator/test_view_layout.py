@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-from view_gallery import gallery_phone
-
 from emulators.simulator.view.compose import Context
+from emulators.simulator.view.gallery import gallery_phone
 from emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
 from emulators.simulator.view.painter import Painter
 from emulators.simulator.view.scene import walk

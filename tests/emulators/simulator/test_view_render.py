@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-from view_gallery import gallery_phone
-
 from emulators.device import ImageSpec
 from emulators.simulator.phone import Phone
+from emulators.simulator.view.gallery import gallery_phone
 from emulators.simulator.view.painter import Operation
 from emulators.simulator.view.render import Renderer, RendererConfig, damage
 from emulators.simulator.view.scene import Scene

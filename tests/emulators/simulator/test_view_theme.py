@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import PIL.Image
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from view_gallery import PACKAGE, Gallery, gallery_phone
-
+from emulators.simulator.view.gallery import PACKAGE, Gallery, gallery_phone
 from emulators.simulator.view.icons import icon_glyph
 from emulators.simulator.view.preview import contact_sheet, save_activity
 from emulators.simulator.view.text import font

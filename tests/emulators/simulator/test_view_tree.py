@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-from view_gallery import PACKAGE, gallery_phone, tap_key
+from dataclasses import replace
 
 from emulators.simulator.phone import Phone
+from emulators.simulator.view.accessibility import window_tree
+from emulators.simulator.view.compose import Context
+from emulators.simulator.view.gallery import PACKAGE, gallery_phone, tap_key
+from emulators.simulator.view.layout import Limits, Rect, lay_out, place
+from emulators.simulator.view.widgets import TextField
 from emulators.ui import UiNode
 
 
@@ -104,13 +105,6 @@ def test_status_bar_and_scrolled_away_rows_are_left_out() -> None:
 
 
 def test_passwords_are_not_told() -> None:
-    from dataclasses import replace
-
-    from emulators.simulator.view.accessibility import window_tree
-    from emulators.simulator.view.compose import Context
-    from emulators.simulator.view.layout import Limits, Rect, lay_out, place
-    from emulators.simulator.view.widgets import TextField
-
     area, context = Rect(0, 0, 400, 100), Context(density=1)
     field = TextField(key="pin", value="1234", password=True)
     for widget in (field, replace(field, kind="plain")):

@@ -1,8 +1,9 @@
-"""An app that shows every widget, for the tests of the view layer."""
+"""An app that shows every widget once: to look at, and for the tests of the view layer. No phone has it installed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 from emulators.simulator.app import Activity, App
@@ -40,6 +41,12 @@ from emulators.simulator.view.widgets import (
 )
 
 PACKAGE = "org.example.gallery"
+DRAWING = (
+    ("circle", 40, 40, 30, "primary"),
+    ("arc", 40, 40, 36, -90, 200, 4, "error"),
+    ("line", 0, 0, 80, 80, 2, "outline"),
+    ("text", 40, 40, "7", "title_large", "on_primary"),
+)
 
 
 @dataclass(kw_only=True)
@@ -78,7 +85,7 @@ class Gallery(Activity):
 
     def dialog(self, system: System) -> Dialog | Menu | None:
         if self.popup == "menu":
-            items = tuple(Action(text=text, on_tap=lambda text=text: self._chose(text)) for text in ("Sort", "Delete"))
+            items = tuple(Action(text=text, on_tap=partial(self._chose, text)) for text in ("Sort", "Delete"))
             return Menu(key="popup", items=items, on_dismiss=lambda: self._open(""), anchor="more")
         if self.popup == "dialog":
             name = TextField(key="name", value=self.title, on_change=self._set_title, label="Name", autofocus=True)
@@ -91,62 +98,46 @@ class Gallery(Activity):
 
     def _rows(self) -> tuple[Widget, ...]:
         return (
-            ListItem(
-                key="wifi",
-                title="Wi-Fi",
-                subtitle="Connected",
-                leading=Icon(icon="wifi"),
-                trailing=Switch(key="wifi_switch", checked=self.switched, on_change=self._switch),
-            ),
-            ListItem(key="tick", title="Tick me", trailing=Checkbox(checked=self.ticked, on_change=self._tick)),
-            ListItem(key="off", title="Disabled", enabled=False, on_tap=lambda: self.events.append("off")),
-            Column(
-                padding=(24, 8, 24, 8),
-                gap=16,
-                children=(
-                    TextField(key="title", value=self.title, on_change=self._set_title, label="Title"),
-                    TextField(key="body", value=self.body, on_change=self._set_body, hint="Write", multiline=True),
-                ),
-            ),
+            *self._controls(),
             Slider(key="slider", description="Level", value=self.slid, on_change=self._slide),
             Divider(),
-            Row(
-                gap=8,
-                padding=(24, 8, 24, 8),
-                children=(
-                    Button(
-                        key="hello",
-                        text="Hello",
-                        on_tap=lambda: self.events.append("hello"),
-                        on_long_press=lambda: self.events.append("held"),
-                    ),
-                    Button(text="Tonal", kind="tonal", icon="plus"),
-                    Button(text="Out", kind="outlined"),
-                    Spacer(weight=1),
-                    Radio(checked=True),
-                ),
-            ),
-            Canvas(
-                width=80,
-                height=80,
-                operations=(
-                    ("circle", 40, 40, 30, "primary"),
-                    ("arc", 40, 40, 36, -90, 200, 4, "error"),
-                    ("line", 0, 0, 80, 80, 2, "outline"),
-                    ("text", 40, 40, "7", "title_large", "on_primary"),
-                ),
-            ),
+            self._buttons(),
+            Canvas(width=80, height=80, operations=DRAWING),
             Grid(columns=3, gap=4, children=tuple(self._card(index) for index in range(7))),
-            *(
-                ListItem(
-                    key=f"row{index}",
-                    title=f"Row {index}",
-                    subtitle="With some more text " * (index % 5),
-                    leading=Avatar(letter="R"),
-                    on_tap=lambda index=index: self.events.append(f"row{index}"),
-                )
-                for index in range(20)
-            ),
+            *(self._row(index) for index in range(20)),
+        )
+
+    def _controls(self) -> tuple[Widget, ...]:
+        switch = Switch(key="wifi_switch", checked=self.switched, on_change=self._switch)
+        fields = (
+            TextField(key="title", value=self.title, on_change=self._set_title, label="Title"),
+            TextField(key="body", value=self.body, on_change=self._set_body, hint="Write", multiline=True),
+        )
+        return (
+            ListItem(key="wifi", title="Wi-Fi", subtitle="Connected", leading=Icon(icon="wifi"), trailing=switch),
+            ListItem(key="tick", title="Tick me", trailing=Checkbox(checked=self.ticked, on_change=self._tick)),
+            ListItem(key="off", title="Disabled", enabled=False, on_tap=partial(self.events.append, "off")),
+            Column(padding=(24, 8, 24, 8), gap=16, children=fields),
+        )
+
+    def _buttons(self) -> Widget:
+        tapped, held = partial(self.events.append, "hello"), partial(self.events.append, "held")
+        children = (
+            Button(key="hello", text="Hello", on_tap=tapped, on_long_press=held),
+            Button(text="Tonal", kind="tonal", icon="plus"),
+            Button(text="Out", kind="outlined"),
+            Spacer(weight=1),
+            Radio(checked=True),
+        )
+        return Row(gap=8, padding=(24, 8, 24, 8), children=children)
+
+    def _row(self, index: int) -> Widget:
+        return ListItem(
+            key=f"row{index}",
+            title=f"Row {index}",
+            subtitle="With some more text " * (index % 5),
+            leading=Avatar(letter="R"),
+            on_tap=partial(self.events.append, f"row{index}"),
         )
 
     def _card(self, index: int) -> Widget:
