@@ -60,6 +60,7 @@ CREATE VIEW IF NOT EXISTS view_data AS
     FROM data JOIN mimetypes ON mimetypes._id = data.mimetype_id
     JOIN raw_contacts ON raw_contacts._id = data.raw_contact_id WHERE raw_contacts.deleted = 0;
 """
+_TABLES: Final = frozenset({"mimetypes", "contacts", "raw_contacts", "data", "data_raw_contact_id", "view_data"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,11 +90,22 @@ class Contact:
 
 
 def create_database(system: System) -> None:
-    """Make the database, or whatever tables it lacks."""
+    """Make the database, or whatever tables it lacks; a complete one is not touched."""
+    if _is_complete(system):
+        return
     system.files.make_dirs(DATABASE.rpartition("/")[0])
     with system.database(DATABASE) as db:
         db.executescript(_SCHEMA)
         db.executemany("INSERT OR IGNORE INTO mimetypes (mimetype) VALUES (?)", [(name,) for name in MIME_TYPES])
+
+
+def _is_complete(system: System) -> bool:
+    if not system.files.is_file(DATABASE):
+        return False
+    image = system.files.read(DATABASE)
+    names = {row[0] for row in read_rows(image, "SELECT name FROM sqlite_schema")}
+    kinds = {row[0] for row in read_rows(image, "SELECT mimetype FROM mimetypes")}
+    return names >= _TABLES and kinds.issuperset(MIME_TYPES)
 
 
 def split_name(full: str) -> tuple[str, str]:

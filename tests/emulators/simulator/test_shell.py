@@ -305,9 +305,11 @@ def test_random_scripts_behave_as_in_the_posix_shell(
 
 # --- garbage and limits ----------------------------------------------------------------------------------------------
 
-_TOKENS = """if then fi for in do done while case esac { } ( ) | && || ; & $( ` ' " $(( )) ${ > >> < << 2>&1 \\ * [ ] ! ~ echo x=1 $x
-cat ls /sdcard -l find -exec {} + é sed s/a/b/ am start -n pm list input tap settings put content query --uri dumpsys -1 test
-expr printf %d %s date +%Y sqlite3 select grep -E xargs sort -k"""
+_TOKENS = """
+if then fi for in do done while case esac { } ( ) | && || ; & $( ` ' " $(( )) ${ > >> < << 2>&1 \\ * [ ] ! ~ echo x=1 $x
+cat ls /sdcard -l find -exec {} + é sed s/a/b/ am start -n pm list input tap settings put content query --uri dumpsys -1
+test expr printf %d %s date +%Y sqlite3 select grep -E xargs sort -k
+"""
 _FRAGMENTS = st.sampled_from([*_TOKENS.split(), "\n", " ", "\0", "\udcff"])
 
 

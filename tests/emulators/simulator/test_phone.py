@@ -1,0 +1,452 @@
+"""The phone as one object: tasks and back stacks, snapshots, forks, hashes, clock, packages, radios, databases."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import ClassVar
+
+import pytest
+
+from emulators.simulator.app import Activity, App, Intent
+from emulators.simulator.content import BroadcastResult
+from emulators.simulator.packages import UnknownComponentError, UnknownPackageError
+from emulators.simulator.phone import ACTION_MS, MAX_WAIT_MS, Phone, PhoneConfig
+from emulators.simulator.system import System
+from emulators.simulator.system_image import GoldenImages
+from emulators.simulator.view.widgets import Column, Scaffold, Text, Widget
+
+HOME = "com.google.android.apps.nexuslauncher/.NexusLauncherActivity"
+NOTES = "org.example.notes"
+
+
+@dataclass(kw_only=True)
+class NoteList(Activity):
+    name: ClassVar[str] = ".NoteList"
+    seen: list[str] = field(default_factory=list)
+
+    def on_create(self, system: System) -> None:
+        self.seen.append("create")
+
+    def on_resume(self, system: System) -> None:
+        self.seen.append("resume")
+
+    def on_pause(self, system: System) -> None:
+        self.seen.append("pause")
+
+    def build(self, system: System) -> Widget:
+        return Scaffold(body=Column(children=(Text(text="Notes"),)))
+
+
+@dataclass(kw_only=True)
+class NoteEditor(Activity):
+    name: ClassVar[str] = "org.example.notes.edit.NoteEditor"
+    dirty: bool = False
+
+    def build(self, system: System) -> Widget:
+        return Scaffold(body=Text(text=str(self.intent.extras.get("title", "untitled"))))
+
+    def on_back(self, system: System) -> bool:
+        was_dirty, self.dirty = self.dirty, False
+        return was_dirty
+
+
+@dataclass(kw_only=True)
+class Viewer(Activity):
+    name: ClassVar[str] = ".Viewer"
+
+    def build(self, system: System) -> Widget:
+        return Scaffold(body=Text(text=self.intent.data))
+
+
+class _Notes(App):
+    def install(self, system: System) -> None:
+        super().install(system)
+        system.files.make_dirs(f"/data/data/{NOTES}/databases")
+        with system.database(f"/data/data/{NOTES}/databases/n.db") as db:
+            db.execute("CREATE TABLE note (title TEXT)")
+
+    def on_launch(self, system: System) -> None:
+        system.files.make_dirs(f"/data/data/{NOTES}/cache")
+
+
+def _shout(system: System, intent: Intent) -> BroadcastResult:
+    system.clipboard = str(intent.extras.get("text", ""))
+    return BroadcastResult(code=-1, data=system.clipboard.upper())
+
+
+NOTES_APP = _Notes(
+    package=NOTES,
+    label="Notes",
+    icon="note",
+    color="#123456",
+    activities=(NoteList, NoteEditor),
+    system=False,
+    receivers={"org.example.SHOUT": _shout},
+)
+VIEWER_APP = App(
+    package="org.example.viewer",
+    label="Viewer",
+    icon="eye",
+    color="#654321",
+    activities=(Viewer,),
+    filters={
+        "android.intent.action.VIEW https:": Viewer,
+        "android.intent.action.VIEW content://notes": Viewer,
+        "android.intent.action.SEND text/*": Viewer,
+    },
+)
+
+
+@pytest.fixture
+def phone() -> Phone:
+    return Phone(PhoneConfig(), apps=(NOTES_APP, VIEWER_APP))
+
+
+def _components(phone: Phone) -> list[list[str]]:
+    return [[record.component for record in task.records] for task in phone.state.tasks.tasks]
+
+
+# --- navigation ------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_phone_shows_its_home_screen(phone: Phone) -> None:
+    assert phone.foreground == HOME
+    phone.navigator.press_back()
+    phone.system.back()
+    assert phone.foreground == HOME
+
+
+def test_an_app_opens_and_back_keeps_its_task_behind(phone: Phone) -> None:
+    phone.system.open_app(NOTES)
+    assert phone.foreground == f"{NOTES}/.NoteList"
+    first = phone.activity
+    phone.navigator.press_back()
+    assert phone.foreground == HOME
+    phone.system.open_app(NOTES)
+    assert phone.activity is first
+
+
+def test_activities_stack_up_and_finish_one_by_one(phone: Phone) -> None:
+    phone.system.open_app(NOTES)
+    phone.system.start(NoteEditor, Intent(extras={"title": "a"}))
+    assert phone.foreground == f"{NOTES}/.edit.NoteEditor"
+    phone.system.start("org.example.viewer/.Viewer")
+    assert _components(phone)[-1] == [f"{NOTES}/.NoteList", f"{NOTES}/.edit.NoteEditor", "org.example.viewer/.Viewer"]
+    phone.system.back()
+    phone.navigator.press_back()
+    assert phone.foreground == f"{NOTES}/.NoteList"
+
+
+def test_an_activity_may_handle_back_itself(phone: Phone) -> None:
+    phone.system.open_app(NOTES)
+    phone.system.start(NoteEditor)
+    editor = phone.activity
+    assert isinstance(editor, NoteEditor)
+    editor.dirty = True
+    phone.navigator.press_back()
+    assert phone.activity is editor
+    phone.navigator.press_back()
+    assert phone.foreground == f"{NOTES}/.NoteList"
+
+
+def test_lifecycle_calls_come_in_order(phone: Phone) -> None:
+    phone.system.open_app(NOTES)
+    activity = phone.activity
+    assert isinstance(activity, NoteList)
+    assert activity.seen == ["create", "resume"]
+    phone.system.start(NoteEditor)
+    phone.system.back()
+    phone.system.home()
+    assert activity.seen == ["create", "resume", "pause", "resume", "pause"]
+
+
+def test_implicit_intents_find_the_most_specific_handler(phone: Phone) -> None:
+    assert phone.system.send(Intent(action="android.intent.action.VIEW", data="https://example.org/"))
+    assert phone.foreground == "org.example.viewer/.Viewer"
+    assert phone.system.send(Intent(action="android.intent.action.VIEW", data="content://notes/5"))
+    assert phone.system.send(Intent(action="android.intent.action.SEND", mime_type="text/plain"))
+    assert not phone.system.send(Intent(action="android.intent.action.VIEW", data="geo:1,2"))
+    with pytest.raises(UnknownComponentError):
+        phone.system.start("org.example.viewer/.Nothing")
+
+
+def test_force_stop_takes_the_app_out_of_every_task(phone: Phone) -> None:
+    phone.system.open_app("org.example.viewer")
+    phone.system.start(NoteEditor)
+    phone.system.open_app(NOTES)
+    phone.system.notify(NOTES, 1, title="t", text="x", icon="bell")
+    phone.system.force_stop(NOTES)
+    assert phone.foreground == "org.example.viewer/.Viewer"
+    assert [len(records) for records in _components(phone)] == [1, 1]
+    assert phone.state.notifications == ()
+    assert NOTES not in phone.state.packages.processes
+
+
+def test_tasks_and_stacks_are_bounded(phone: Phone) -> None:
+    phone.system.open_app(NOTES)
+    for _ in range(250):
+        phone.system.start(NoteEditor)
+    assert len(phone.state.tasks.front.records) == 100
+
+
+def test_a_broadcast_reaches_its_receiver(phone: Phone) -> None:
+    output = phone.shell("am broadcast -a org.example.SHOUT -e text hello\\ there")
+    assert output.stdout.decode().splitlines()[-1] == 'Broadcast completed: result=-1, data="HELLO THERE"'
+    assert phone.system.clipboard == "hello there"
+
+
+# --- snapshots -------------------------------------------------------------------------------------------------------
+
+
+def _disturb(phone: Phone) -> None:
+    phone.system.open_app(NOTES)
+    phone.system.start(NoteEditor, Intent(extras={"title": "b"}))
+    phone.system.settings.put("system", "screen_brightness", "7")
+    phone.system.set_airplane_mode(True)
+    phone.system.clipboard = "copied"
+    phone.system.toast("hi")
+    phone.system.notify(NOTES, 3, title="t", text="x", icon="bell")
+    phone.state.files.write("/sdcard/Download/new.txt", b"new")
+    phone.state.packages.grant(NOTES, "android.permission.CAMERA")
+    phone.state.properties["debug.a"] = "1"
+    phone.state.display.rotation = 1
+    phone.advance(5_000)
+    with phone.system.database(f"/data/data/{NOTES}/databases/n.db") as db:
+        db.execute("INSERT INTO note VALUES ('x')")
+
+
+def test_restore_brings_everything_back(phone: Phone) -> None:
+    before, hashed = phone.snapshot(), phone.state_hash()
+    _disturb(phone)
+    assert phone.state_hash() != hashed
+    changed = phone.snapshot()
+    phone.restore(before)
+    assert phone.state_hash() == hashed
+    assert not phone.state.files.exists("/sdcard/Download/new.txt")
+    assert (phone.foreground, phone.system.clipboard, phone.width_px) == (HOME, "", 1080)
+    phone.restore(changed)
+    assert phone.foreground == f"{NOTES}/.edit.NoteEditor"
+
+
+def test_a_snapshot_is_not_touched_by_what_happens_later(phone: Phone) -> None:
+    phone.system.open_app(NOTES)
+    snapshot, hashed = phone.snapshot(), phone.state_hash()
+    activity = phone.activity
+    assert isinstance(activity, NoteList)
+    for _ in range(2):
+        activity.seen.append("changed")
+        _disturb(phone)
+        phone.restore(snapshot)
+        assert phone.state_hash() == hashed
+
+
+def test_a_fork_is_equal_and_then_independent(phone: Phone) -> None:
+    _disturb(phone)
+    twin = phone.fork("twin")
+    assert twin.config.serial == "twin"
+    assert twin.state_hash() == phone.state_hash()
+    twin.state.files.write("/sdcard/only-there", b"")
+    twin.system.home()
+    assert not phone.state.files.exists("/sdcard/only-there")
+    assert phone.foreground == f"{NOTES}/.edit.NoteEditor"
+    twin.advance(1_000)
+    twin.state.files.write("/sdcard/later", b"")
+    assert twin.state.files.stat("/sdcard/later").modified_ns == twin.state.clock.wall_ns()
+
+
+def test_equal_histories_have_equal_hashes_and_pixels() -> None:
+    phones = [Phone(PhoneConfig(serial=serial), apps=(NOTES_APP, VIEWER_APP)) for serial in ("a", "b")]
+    for phone in phones:
+        _disturb(phone)
+    assert phones[0].state_hash() == phones[1].state_hash()
+    assert (phones[0].rgb().copy() == phones[1].rgb()).all()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda phone: phone.advance(1),
+        lambda phone: phone.system.settings.put("secure", "x", "y"),
+        lambda phone: phone.system.open_app(NOTES),
+        lambda phone: phone.state.packages.grant(NOTES, "android.permission.CAMERA"),
+        lambda phone: phone.state.files.set_mode("/sdcard/Download", 0o700),
+        lambda phone: setattr(phone.system, "clipboard", "x"),
+        lambda phone: phone.shell("service call alarm 3 s16 Asia/Tokyo"),
+    ],
+)
+def test_the_hash_notices_every_kind_of_change(phone: Phone, change: object) -> None:
+    before = phone.state_hash()
+    assert callable(change)
+    change(phone)
+    assert phone.state_hash() != before
+
+
+def test_phones_of_one_kind_start_from_a_shared_image() -> None:
+    golden = GoldenImages()
+    installs: list[str] = []
+
+    class Counted(App):
+        def install(self, system: System) -> None:
+            installs.append(self.package)
+
+    @dataclass(kw_only=True)
+    class Screen(Viewer):
+        name: ClassVar[str] = ".Screen"
+
+    app = Counted(package="a.b", label="", icon="", color="#000000", activities=(Screen,))
+    first = Phone(PhoneConfig(), apps=(app,), golden=golden)
+    second = Phone(PhoneConfig(serial="other"), apps=(app,), golden=golden)
+    assert installs == ["a.b"]
+    assert first.state_hash() == second.state_hash()
+    Phone(PhoneConfig(width_px=540, height_px=1200), apps=(app,), golden=golden)
+    assert installs == ["a.b", "a.b"]
+
+
+def test_snapshots_are_cheap(phone: Phone) -> None:
+    for number in range(500):
+        phone.state.files.write(f"/sdcard/Download/{number}", bytes(10_000))
+    _disturb(phone)
+    times = []
+    for _ in range(20):
+        started = time.perf_counter()
+        snapshot = phone.snapshot()
+        phone.restore(snapshot)
+        phone.fork("x")
+        times.append(time.perf_counter() - started)
+    assert min(times) < 0.005
+
+
+# --- time ------------------------------------------------------------------------------------------------------------
+
+
+def test_virtual_time_moves_with_actions_and_waits_only(phone: Phone) -> None:
+    start = phone.system.now()
+    assert start == datetime.fromisoformat(phone.config.start)
+    uptime = phone.system.uptime_ms()
+    phone.tap(500, 1000)
+    assert phone.system.now() - start == timedelta(milliseconds=ACTION_MS)
+    phone.advance(500)
+    assert phone.system.uptime_ms() - uptime == ACTION_MS + 500
+    phone.system.set_time(start)
+    assert phone.system.now() == start
+    assert phone.system.uptime_ms() - uptime == ACTION_MS + 500
+
+
+def test_realtime_follows_the_host() -> None:
+    phone = Phone(PhoneConfig(clock="realtime"), apps=(NOTES_APP, VIEWER_APP))
+    before = phone.system.now()
+    deadline = time.monotonic() + 5
+    while phone.system.now() == before and time.monotonic() < deadline:
+        pass
+    assert timedelta(0) < phone.system.now() - before < timedelta(seconds=5)
+    phone.advance(60_000)
+    assert phone.system.now() - before > timedelta(seconds=60)
+
+
+@pytest.mark.parametrize("milliseconds", [-1, MAX_WAIT_MS + 1])
+def test_impossible_waits_are_refused(phone: Phone, milliseconds: int) -> None:
+    with pytest.raises(ValueError, match="ms"):
+        phone.advance(milliseconds)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"width_px": 10},
+        {"height_px": 99_999},
+        {"density_dpi": 5},
+        {"start": "2023-10-15T15:34:00"},
+        {"clock": "sundial"},
+    ],
+)
+def test_bad_configurations_are_named(arguments: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(iter(arguments)).partition("_")[0] + "|screen"):
+        PhoneConfig(**arguments)  # type: ignore[arg-type]
+
+
+# --- packages, settings, databases -----------------------------------------------------------------------------------
+
+
+def test_two_apps_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two apps are called"):
+        Phone(PhoneConfig(), apps=(VIEWER_APP, VIEWER_APP))
+
+
+def test_clearing_data_and_launching_recreate_an_apps_files(phone: Phone) -> None:
+    phone.shell(f"rm -r /data/data/{NOTES}/*")
+    phone.system.open_app(NOTES)
+    assert phone.state.files.is_dir(f"/data/data/{NOTES}/cache")
+    phone.system.clear_data(NOTES)
+    assert phone.state.files.list(f"/data/data/{NOTES}") == ["databases"]
+    entry = phone.state.files.stat(f"/data/data/{NOTES}/databases/n.db")
+    assert entry.uid == phone.state.packages.entry(NOTES).uid
+    with pytest.raises(UnknownPackageError):
+        phone.system.clear_data("no.such")
+
+
+def test_settings_know_their_namespaces_and_limits(phone: Phone) -> None:
+    settings = phone.system.settings
+    assert settings.get("global", "wifi_on") == "1"
+    assert settings.get("global", "nothing", "x") == "x"
+    assert settings.flag("global", "wifi_on")
+    with pytest.raises(ValueError, match="namespace"):
+        settings.get("other", "x")
+    with pytest.raises(ValueError, match="no room"):
+        settings.put("system", "x", "v" * 40_000)
+    with pytest.raises(ValueError, match="key"):
+        settings.put("system", "", "v")
+
+
+def test_a_database_is_written_on_a_clean_exit_only(phone: Phone) -> None:
+    path = f"/data/data/{NOTES}/databases/n.db"
+    before = phone.state.files.read(path)
+    with pytest.raises(KeyError), phone.system.database(path) as db:
+        db.execute("INSERT INTO note VALUES ('lost')")
+        raise KeyError
+    with phone.system.database(path) as db:
+        assert db.execute("SELECT * FROM note").fetchall() == []
+    assert phone.state.files.read(path) is before
+    phone.advance(1_000)
+    with phone.system.database(path) as db:
+        db.execute("INSERT INTO note VALUES ('kept')")
+    assert phone.state.files.stat(path).modified_ns == phone.state.clock.wall_ns()
+
+
+def test_databases_of_hosts_in_wal_mode_open(phone: Phone, tmp_path: object) -> None:
+    path = f"{tmp_path}/host.db"
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("CREATE TABLE t (a)")
+    connection.commit()
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    with open(path, "rb") as file:  # noqa: PTH123
+        phone.state.files.write("/data/host.db", file.read())
+    with phone.system.database("/data/host.db") as db:
+        db.execute("INSERT INTO t VALUES (1)")
+    with phone.system.database("/data/host.db") as db:
+        assert db.execute("SELECT a FROM t").fetchall() == [(1,)]
+
+
+def test_a_file_that_is_no_database_counts_as_empty(phone: Phone) -> None:
+    phone.state.files.write("/data/garbage.db", b"not a database")
+    with phone.system.database("/data/garbage.db") as db:
+        db.execute("CREATE TABLE t (a)")
+    assert phone.state.files.read("/data/garbage.db").startswith(b"SQLite format 3")
+
+
+def test_threads_take_turns(phone: Phone) -> None:
+    def work(number: int) -> None:
+        for step in range(30):
+            phone.shell(f"echo {step} > /sdcard/t{number}; settings put system k{number} {step}")
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert phone.shell("cat /sdcard/t?").stdout == b"29\n" * 4
