@@ -25,6 +25,11 @@ def alarms(phone: Phone) -> dict[str, tuple[str, bool]]:
     return {f"{alarm.hour:02d}:{alarm.minute:02d}": (alarm.label, alarm.enabled) for alarm in all_alarms(phone.system)}
 
 
+def notes(phone: Phone) -> list[tuple[str, str, str]]:
+    """Return package, title and text of each notification."""
+    return [(note.package, note.title, note.text) for note in phone.state.notifications]
+
+
 def pick_time(finger: Finger, hour: int, minute: int) -> None:
     finger.tap(key=f"hour_{hour}")
     finger.tap(key=f"minute_{minute}")
@@ -78,17 +83,16 @@ def test_an_alarm_is_deleted(phone: Phone, finger: Finger) -> None:
 def test_alarms_ring_when_their_time_comes(phone: Phone) -> None:
     save_alarm(phone.system, Alarm(hour=15, minute=36, label="Tea"))
     phone.advance(60_000)
-    assert phone.state.notifications == ()
+    assert notes(phone) == []
     phone.advance(90_000)
-    (note,) = phone.state.notifications
-    assert (note.package, note.title, note.text) == (PACKAGE, "Tea", "15:36")
+    assert notes(phone) == [(PACKAGE, "Tea", "15:36")]
     assert alarms(phone)["15:36"] == ("Tea", False), "an alarm without days rings once"
 
 
 def test_alarms_that_the_clock_jumps_over_do_not_ring(phone: Phone) -> None:
     phone.system.set_time(datetime(2023, 10, 20, 12, 0, tzinfo=UTC))
     phone.advance(1000)
-    assert phone.state.notifications == ()
+    assert notes(phone) == []
     assert alarms(phone)["07:00"] == ("Work", True)
 
 
@@ -151,11 +155,11 @@ def test_a_timer_runs_pauses_and_runs_out(phone: Phone, finger: Finger) -> None:
     finger.tap("Start")
     phone.system.home()
     phone.advance(100_000)
-    assert [note.title for note in phone.state.notifications] == ["Time\u2019s up"]
+    assert notes(phone) == [(PACKAGE, "Time\u2019s up", "1m Timer")]
     finger.open(PACKAGE)
     assert finger.texts("timer_time_text")[0].startswith("-")
     finger.tap("Stop")
-    assert phone.state.notifications == ()
+    assert notes(phone) == []
     assert finger.texts("timer_time_text") == ["1:00"]
     finger.tap("Delete timer")
     assert finger.sees("00h 00m 00s")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from emulators.simulator.app import Activity, Intent
+from emulators.simulator.apps.registry import ALL_APPS
 from emulators.simulator.phone import Phone
 
 if TYPE_CHECKING:
@@ -155,6 +157,24 @@ def test_restoring_an_apps_folder_brings_its_state_back(phone: Phone, finger: Fi
     run(phone, f"cp -a /data/data/android_world/snapshots/{package}/. /data/data/{package}/")
     finger.open(package)
     assert finger.sees("ideas.txt")
+
+
+@pytest.mark.parametrize(
+    "activity",
+    [activity for app in ALL_APPS if not app.hidden for activity in app.activities],
+    ids=lambda activity: activity.__name__,
+)
+def test_every_screen_says_what_it_offers_and_survives_a_snapshot(phone: Phone, activity: type[Activity]) -> None:
+    phone.system.start(activity, Intent(data="file:///storage/emulated/0/Download/coffee_guide.txt"))
+    for node in phone.ui_tree().walk():
+        if node.clickable and node.resource_id:
+            words = [inner.text or inner.description for inner in node.walk()]
+            assert any(words), f"nothing says what {node.resource_id} does"
+    picture, saved = phone.rgb().copy(), phone.snapshot()
+    phone.tap(540, 1200)
+    phone.key("HOME")
+    phone.restore(saved)
+    assert (phone.rgb() == picture).all()
 
 
 @pytest.mark.parametrize("seed", range(4))
