@@ -370,9 +370,9 @@ def test_a_toast_goes_with_time(shown: tuple[Phone, Gallery]) -> None:
     assert phone.scene().digest == plain
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
-    st.lists(st.tuples(st.integers(0, 539), st.integers(0, 1199), st.sampled_from(string.ascii_letters)), max_size=10)
+    st.lists(st.tuples(st.integers(0, 539), st.integers(0, 1199), st.sampled_from(string.ascii_letters)), max_size=6)
 )
 def test_typing_anywhere_never_fails(touches: list[tuple[int, int, str]]) -> None:
     phone, _ = gallery_phone()
