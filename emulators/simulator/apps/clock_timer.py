@@ -26,6 +26,8 @@ from emulators.simulator.view.widgets import (
 
 MAX_DIGITS = 6
 MINUTE_MS = 60_000
+START_ROW_HEIGHT = 104.0
+SCREEN_WIDTH_DP = 411.0
 RING = 232.0
 """Diameter of a timer's ring, in dp."""
 
@@ -41,11 +43,9 @@ class TimerTab:
         return self.adding or not all_timers(system)
 
     def fab(self, system: System) -> Fab | None:
-        if not self.keypad_shown(system):
-            return Fab(key="fab", icon="plus", description="Add timer", on_tap=self._add)
-        if not self.digits:
+        if self.keypad_shown(system):
             return None
-        return Fab(key="fab", icon="play", description="Start", on_tap=lambda: self._start(system))
+        return Fab(key="fab", icon="plus", description="Add timer", on_tap=self._add)
 
     def body(self, system: System) -> Widget:
         return self._keypad(system) if self.keypad_shown(system) else self._list(system)
@@ -76,34 +76,33 @@ class TimerTab:
             color="primary" if self.digits else "on_surface_variant",
             text_align="center",
         )
-        keys = [self._digit(text) for text in ("1", "2", "3", "4", "5", "6", "7", "8", "9", "00", "0")]
-        delete = _pad_key("timer_setup_delete", "Delete", Icon(icon="backspace-outline"), self._erase)
-        cancel = (
-            (
-                Row(
-                    children=(Button(key="cancel", text="Cancel", kind="text", on_tap=self._cancel),),
-                    padding=(16, 0, 0, 8),
-                ),
-            )
-            if all_timers(system)
-            else ()
-        )
+        height = _key_height(system)
+        keys = [self._digit(text, height) for text in ("1", "2", "3", "4", "5", "6", "7", "8", "9", "00", "0")]
+        delete = _pad_key("timer_setup_delete", "Delete", Icon(icon="backspace-outline"), self._erase, height)
         return Column(
             children=(
-                Spacer(height=32),
-                read_out,
-                Spacer(height=32),
-                Grid(children=(*keys, delete), columns=3, gap=12, padding=(40, 0, 40, 0), width="fill"),
                 Spacer(weight=1),
-                *cancel,
+                read_out,
+                Spacer(weight=1),
+                Grid(children=(*keys, delete), columns=3, gap=12, padding=(40, 0, 40, 0), width="fill"),
+                self._start_row(system),
             ),
             width="fill",
             height="fill",
         )
 
-    def _digit(self, text: str) -> Widget:
+    def _start_row(self, system: System) -> Widget:
+        """Return what is below the keypad: Start once a length is typed, Cancel where there is a list to go back to."""
+        start = _round("fab", "play", "Start", lambda: self._start(system)) if self.digits else Spacer(width=72)
+        cancel = Button(key="cancel", text="Cancel", kind="text", width=88, on_tap=self._cancel)
+        left = cancel if all_timers(system) else Spacer(width=88)
+        return Row(
+            children=(left, start, Spacer(width=88)), gap=24, justify="center", height=START_ROW_HEIGHT, width="fill"
+        )
+
+    def _digit(self, text: str, height: float) -> Widget:
         label = Text(text=text, style="headline_large", text_align="center")
-        return _pad_key(f"timer_setup_digit_{text}", "", label, lambda: self._press(text))
+        return _pad_key(f"timer_setup_digit_{text}", "", label, lambda: self._press(text), height)
 
     def _press(self, text: str) -> None:
         digits = (self.digits + text).lstrip("0")
@@ -135,7 +134,13 @@ class TimerTab:
         )
 
 
-def _pad_key(key: str, description: str, content: Widget, on_tap: Callback) -> Widget:
+def _key_height(system: System) -> float:
+    """Return how high the keypad's keys are, in dp, so that four rows of them fit on a short screen too."""
+    screen_dp = system.height_px * SCREEN_WIDTH_DP / system.width_px
+    return min(max((screen_dp - 440) / 4, 44), 84)
+
+
+def _pad_key(key: str, description: str, content: Widget, on_tap: Callback, height: float) -> Widget:
     return Column(
         key=key,
         description=description,
@@ -143,8 +148,8 @@ def _pad_key(key: str, description: str, content: Widget, on_tap: Callback) -> W
         align="center",
         justify="center",
         width="fill",
-        height=84,
-        radius=42,
+        height=height,
+        radius=height / 2,
         background="surface_container_high",
         on_tap=on_tap,
     )
