@@ -6,7 +6,6 @@ process with Ray and all its workers.
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from pathlib import Path
@@ -52,19 +51,10 @@ def run_grpo(config: Any) -> None:
 
 
 def run_sft(config: Any) -> None:
-    """Run verl's SFT trainer in this process, alone in its process group."""
-    from verl.trainer import sft_trainer
-    from verl.utils.device import auto_set_device
+    """Make the model and warm-start it."""
+    from trainer.verl_warm_start import prepare
 
-    from trainer import verl_plugin
-
-    # An implementation detail of torch.distributed: a group of one that needs no port.
-    os.environ.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE="1")
-    os.environ.setdefault("DIST_INIT_METHOD", f"file://{Path(config.trainer.default_local_dir).resolve()}/.group")
-    Path(config.trainer.default_local_dir).mkdir(parents=True, exist_ok=True)
-    verl_plugin.check(rollout="")
-    auto_set_device(config)
-    sft_trainer.run_sft(config)
+    prepare(config)
 
 
 def _terminated(_signal: int, _frame: FrameType | None) -> None:

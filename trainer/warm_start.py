@@ -6,10 +6,9 @@ A demonstration is the conversation that `trainer.rollout` would have held had t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow
 import pyarrow.parquet
@@ -116,31 +115,3 @@ def _with_placeholder(message: Message) -> str:
 
 def _images(demonstration: Demonstration) -> list[ImageRef]:
     return [message.image for message in demonstration.messages if message.image is not None]
-
-
-def sft_overrides(
-    *, settings: Mapping[str, Any], model: Path, data: Path, output: Path, max_length: int, seed: int
-) -> dict[str, Any]:
-    """Return the SFT trainer's configuration as a flat mapping of dotted keys. `settings`: `rlfactory.warm_start`."""
-    return {
-        "data.train_files": str(data),
-        "data.train_batch_size": settings["batch"],
-        "data.micro_batch_size_per_gpu": settings["micro_batch"],
-        "data.use_dynamic_bsz": False,
-        "data.max_length": max_length,
-        "data.num_workers": 0,
-        "data.pad_mode": "no_padding",
-        "data.custom_cls.path": "pkg://trainer.verl_demonstrations",
-        "data.custom_cls.name": "DemonstrationDataset",
-        "model.path": str(model),
-        "optim.lr": settings["lr"],
-        "trainer.seed": seed,
-        "trainer.project_name": "rlfactory",
-        "trainer.experiment_name": "warm_start",
-        "trainer.logger": ["console", "file"],
-        "trainer.total_training_steps": settings["steps"],
-        "trainer.total_epochs": 1_000_000,
-        "trainer.resume_mode": "disable",
-        "trainer.default_local_dir": str(output),
-        "checkpoint.save_contents": ["hf_model"],
-    }

@@ -1,0 +1,107 @@
+"""A child process with everything it started, ended together and for certain."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psutil
+
+STOP_TIMEOUT_S = 30.0
+"""After SIGTERM; then SIGKILL, also to what the child left behind."""
+
+
+class ChildFailed(RuntimeError):
+    """The child ended by itself with an error."""
+
+
+@asynccontextmanager
+async def python_child(
+    arguments: Sequence[str], *, log_path: Path, environment: Mapping[str, str]
+) -> AsyncIterator[Process]:
+    """Run `python ARGUMENTS` for the block, its output appended to a file.
+
+    At the block's end the child and all its descendants are gone, whatever happened.
+    """
+    with log_path.open("ab") as log:
+        # A session of its own: Ctrl-C reaches us alone, and we end the child in good order.
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *arguments,
+            stdin=DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **environment},
+            start_new_session=True,
+        )
+    family = _Family(process.pid)
+    watch = asyncio.create_task(family.keep_up())
+    try:
+        yield process
+    finally:
+        watch.cancel()
+        await asyncio.shield(_end(process, family))
+
+
+def last_words(log_path: Path, lines: int = 5) -> str:
+    """Return the end of a log: what a child said before it failed."""
+    text = log_path.read_text(errors="replace") if log_path.exists() else ""
+    return "\n".join(line for line in text.splitlines() if line.strip())[-2000:].rsplit("\n", lines)[-1]
+
+
+class _Family:
+    """The descendants of a process, remembered: once their parent is gone, nothing tells that they were its children.
+
+    Ray's processes begin sessions of their own, so a process group would miss them.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._members: dict[int, psutil.Process] = {}
+
+    async def keep_up(self) -> None:
+        while True:
+            self.look()
+            await asyncio.sleep(1.0)
+
+    def look(self) -> None:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for member in psutil.Process(self._pid).children(recursive=True):
+                self._members.setdefault(member.pid, member)
+
+    def alive(self) -> list[psutil.Process]:
+        """Return those still there; `is_running` compares start times, so a reused pid is nobody's child."""
+        return [member for member in self._members.values() if _lives(member)]
+
+
+def _lives(member: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return bool(member.is_running() and member.status() != psutil.STATUS_ZOMBIE)
+    return False
+
+
+async def _end(process: Process, family: _Family) -> None:
+    family.look()
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        try:
+            async with asyncio.timeout(STOP_TIMEOUT_S):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+    for signal_name, wait_s in (("terminate", 5.0), ("kill", 5.0)):
+        left = family.alive()
+        if not left:
+            return
+        for member in left:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                getattr(member, signal_name)()
+        await asyncio.to_thread(psutil.wait_procs, left, wait_s)

@@ -1,0 +1,129 @@
+"""From demonstrations to the policy that RL starts from: our tokenizer, a tiny model, verl's SFT trainer.
+
+Runs in a process of its own (`python -m trainer.verl_main sft CONFIG.yaml`). Reads demonstrations.parquet of the run's
+folder and writes its model/.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+from hydra import compose, initialize_config_module
+from omegaconf import DictConfig, OmegaConf, open_dict
+from PIL import Image
+
+from trainer.cpu.tiny_model import TinyModelConfig, save_tiny_model
+from trainer.cpu.tokenizer import Corpus, build_tokenizer, fixed_phrases
+from trainer.runlog import RunLog
+from trainer.warm_start import IMAGE
+
+
+def prepare(config: Any) -> None:
+    """Make and train the model of a composed recipe.
+
+    Raises: PluginMissing: verl did not load our plugin.
+    """
+    log = RunLog(Path(config.rlfactory.run_folder))
+    data = log.folder / "demonstrations.parquet"
+    untrained = log.folder / "untrained"
+    make_model(config.rlfactory, data, untrained)
+    output = log.folder / "warm_start"
+    run_sft(sft_config(config, data=data, model=untrained, output=output))
+    steps = int(config.rlfactory.warm_start.steps)
+    shutil.rmtree(log.model, ignore_errors=True)
+    shutil.move(output / f"global_step_{steps}" / "huggingface", log.model)
+    shutil.rmtree(output)
+
+
+def make_model(own: Any, data: Path, folder: Path) -> int:
+    """Write an untrained model whose tokenizer is made for the demonstrations; return its number of parameters."""
+    rows = pyarrow.parquet.read_table(data).to_pylist()
+    tokenizer = build_tokenizer(corpus_of(rows), vocabulary=int(own.tiny_model.vocabulary))
+    sides = {name: int(value) for name, value in own.tiny_model.items() if name != "vocabulary"}
+    return save_tiny_model(folder, TinyModelConfig(**sides), tokenizer, max_pixels=int(own.image.max_pixels))
+
+
+def corpus_of(rows: Sequence[Mapping[str, Any]]) -> Corpus:
+    """Return what the demonstrations' tokenizer is made from."""
+    by_role: dict[str, list[str]] = {"system": [], "user": [], "assistant": []}
+    for row in rows:
+        for message in row["messages"]:
+            by_role[message["role"]].append(message["content"].removeprefix(IMAGE))
+    phrases = fixed_phrases(dict.fromkeys(by_role["assistant"]), dict.fromkeys(by_role["system"]))
+    return Corpus(phrases=phrases, texts=tuple(by_role["user"]), max_number=max(_sides(rows)))
+
+
+def _sides(rows: Sequence[Mapping[str, Any]]) -> Iterator[int]:
+    for row in rows:
+        for image in row["images"]:
+            yield max(Image.open(io.BytesIO(image["bytes"])).size)
+
+
+def sft_config(config: Any, *, data: Path, model: Path, output: Path) -> DictConfig:
+    """Return verl's SFT configuration with the recipe's model and engine settings."""
+    with initialize_config_module("verl.trainer.config", version_base=None):
+        composed = compose("sft_trainer_engine")
+    actor, own = config.actor_rollout_ref.actor, config.rlfactory.warm_start
+    recipe_model = config.actor_rollout_ref.model
+    with open_dict(composed):
+        for name in ("external_lib", "use_remove_padding", "enable_gradient_checkpointing", "override_config"):
+            composed.model[name] = recipe_model[name]
+        composed.engine = OmegaConf.merge(composed.engine, actor.fsdp_config, {"strategy": actor.strategy})
+        for key, value in _settings(config, own, data=data, model=model, output=output).items():
+            OmegaConf.update(composed, key, value, force_add=True)
+    return composed
+
+
+def _settings(config: Any, own: Any, *, data: Path, model: Path, output: Path) -> dict[str, Any]:
+    return {
+        "data.train_files": str(data),
+        "data.train_batch_size": own.batch,
+        "data.micro_batch_size_per_gpu": own.micro_batch,
+        "data.use_dynamic_bsz": False,
+        "data.max_length": config.data.max_prompt_length + config.data.max_response_length,
+        "data.num_workers": 0,
+        "data.pad_mode": "no_padding",
+        "data.custom_cls.path": "pkg://trainer.verl_demonstrations",
+        "data.custom_cls.name": "DemonstrationDataset",
+        "model.path": str(model),
+        "optim.lr": own.lr,
+        "trainer.seed": config.rlfactory.seed,
+        "trainer.project_name": "rlfactory",
+        "trainer.experiment_name": "warm_start",
+        "trainer.logger": ["console", "file"],
+        "trainer.device": config.trainer.device,
+        "trainer.total_training_steps": own.steps,
+        "trainer.total_epochs": 1_000_000,
+        "trainer.resume_mode": "disable",
+        "trainer.default_local_dir": str(output),
+        "checkpoint.save_contents": ["hf_model"],
+    }
+
+
+def run_sft(config: DictConfig) -> None:
+    """Run verl's SFT trainer in this process, alone in its process group."""
+    from verl.trainer import sft_trainer
+    from verl.utils.device import auto_set_device
+
+    from trainer import verl_plugin
+
+    output = Path(config.trainer.default_local_dir).resolve()
+    output.mkdir(parents=True, exist_ok=True)
+    # What torch.distributed and verl's worker read: a group of one, met in a file, so no port is listened on.
+    os.environ.update(
+        RANK="0",
+        LOCAL_RANK="0",
+        WORLD_SIZE="1",
+        MASTER_ADDR="127.0.0.1",
+        MASTER_PORT="0",
+        DIST_INIT_METHOD=f"file://{output}/.group?rank=0&world_size=1",
+    )
+    verl_plugin.check(rollout="")
+    auto_set_device(config)
+    sft_trainer.run_sft(config)
