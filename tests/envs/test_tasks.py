@@ -40,7 +40,8 @@ NAMES = [task.name for task in PHONE_TASKS]
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def client() -> AsyncIterator[EnvClient]:
-    phones = phone_source(PhonesConfig(phones=1))
+    # Half the usual size: the same layout in dp, a quarter of the pixels to draw.
+    phones = phone_source(PhonesConfig(phones=1, width_px=540, height_px=1200))
     async with serving(ServerConfig(), phones=phones) as server, EnvClient(server.address) as client:
         yield client
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 from emulators.device import Device
 from envs.tasks.hand import Hand
 from envs.tasks.phone import clock_flows, contact_flows, flows, note_flows
-from envs.tasks.phone.base import PhoneTask, Pool, literal, pick, same_answer
+from envs.tasks.phone.base import PhoneTask, Pool, literal, pick, run, same_answer
 from envs.tasks.phone.contacts import contact_pattern, is_saved
 from envs.tasks.phone.notes import Note, draw_notes, seed_notes
 from envs.tasks.phone.pools import Person, people
@@ -222,7 +222,7 @@ class OfflineAlarm(CompoundTask):
     }
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
-        await device.shell("svc wifi enable", timeout_s=timeout_s)
+        await run(device, ["svc wifi enable"], timeout_s=timeout_s)
         await seed_alarms(device, (), timeout_s=timeout_s)
 
     def checks(self, outcome: Outcome) -> Sequence[Check]:
@@ -248,7 +248,7 @@ class WifiOnAndOpenApp(CompoundTask):
     wordings: ClassVar[Pool[str]] = {"test": ("Turn on Wi-Fi, then open the Contacts app and stop there.",)}
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
-        await device.shell("svc wifi disable", timeout_s=timeout_s)
+        await run(device, ["svc wifi disable"], timeout_s=timeout_s)
 
     def checks(self, outcome: Outcome) -> Sequence[Check]:
         package = outcome.state.get("foreground", "").partition("/")[0]

@@ -94,7 +94,7 @@ class WifiOn(SettingsTask):
     wordings: ClassVar[Pool[str]] = {
         "train": ("Turn Wi-Fi on.", "Switch on the Wi-Fi."),
         "validation": ("Enable Wi-Fi.",),
-        "test": ("The phone's Wi-Fi is off; put it on.",),
+        "test": ("This phone's Wi-Fi is off; put it on.",),
     }
 
 
@@ -105,7 +105,7 @@ class WifiOff(SettingsTask):
     wordings: ClassVar[Pool[str]] = {
         "train": ("Turn Wi-Fi off.", "Switch off the Wi-Fi."),
         "validation": ("Disable Wi-Fi.",),
-        "test": ("The phone's Wi-Fi is on; put it off.",),
+        "test": ("This phone's Wi-Fi is on; put it off.",),
     }
 
 
@@ -116,7 +116,7 @@ class BluetoothOn(SettingsTask):
     wordings: ClassVar[Pool[str]] = {
         "train": ("Turn Bluetooth on.", "Switch on Bluetooth."),
         "validation": ("Enable Bluetooth.",),
-        "test": ("Bluetooth is off on this phone; put it on.",),
+        "test": ("This phone's Bluetooth is off; put it on.",),
     }
 
 
@@ -127,7 +127,7 @@ class BluetoothOff(SettingsTask):
     wordings: ClassVar[Pool[str]] = {
         "train": ("Turn Bluetooth off.", "Switch off Bluetooth."),
         "validation": ("Disable Bluetooth.",),
-        "test": ("Bluetooth is on on this phone; put it off.",),
+        "test": ("This phone's Bluetooth is on; put it off.",),
     }
 
 
