@@ -5,6 +5,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
+BOLD := $(if $(MAKE_TERMOUT),\033[1m)
+PLAIN := $(if $(MAKE_TERMOUT),\033[0m)
+
 SEED ?= 1
 RECIPE ?= tiny_phone
 TRANSPORT ?= direct
@@ -16,7 +19,7 @@ ARGS ?=
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "make <target>, with VENV=.venv PYTHON=python3 and:\n"} \
-	  /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	  /^[a-z-]+:.*## / {printf "  $(BOLD)%-13s$(PLAIN) %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## Make the virtual environment (done by every other target, at once when nothing changed)
 	@$(PYTHON) scripts/setup.py $(VENV)

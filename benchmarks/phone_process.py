@@ -39,8 +39,9 @@ def tour(width_px: int, height_px: int, phone: int) -> list[DeviceAction]:
     seen: list[DeviceAction] = []
     for app in ("Settings", "Contacts", "Clock", "Files"):
         seen += [OpenApp(app), Tap(width_px // 2, height_px * (4 + phone) // 24), scroll, PressKey("BACK")]
-    search = [PressKey("HOME"), OpenApp("Settings"), Tap(width_px // 2, height_px * 21 // 100)]
-    return [*seen, *search, *(TypeText(letter) for letter in f"phone {phone}"), PressKey("HOME")]
+    search: list[DeviceAction] = [PressKey("HOME"), OpenApp("Settings"), Tap(width_px // 2, height_px * 21 // 100)]
+    typed = [TypeText(letter) for letter in f"phone {phone}"]
+    return [*seen, *search, *typed, PressKey("HOME")]
 
 
 async def use(device: Device, actions: list[DeviceAction]) -> None:

@@ -98,19 +98,7 @@ def test_links_of_the_documents_lead_somewhere() -> None:
 
 
 def test_make_lists_every_target() -> None:
-    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    names = [
-        "help",
-        "setup",
-        "train",
-        "test",
-        "check",
-        "serve",
-        "eval",
-        "emulators",
-        "images",
-        "proto",
-        "bench",
-        "clean",
-    ]
+    shown = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    names = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert {"setup", "train", "test", "check", "serve", "eval", "emulators", "images", "proto", "bench"} <= names
     assert [name for name in names if not re.search(rf"\b{name}\b", shown)] == []
