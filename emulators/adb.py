@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import re
 import shlex
@@ -53,6 +54,7 @@ _EMULATOR = re.compile(r"emulator-(\d+)")
 _MAX_COMMAND: Final = 60_000
 """Bytes; longer ones are pushed as a script."""
 _OBSERVE_TRIES: Final = 5
+_BOOT_POLL_S: Final = 0.5
 _ENTER: Final = "input keyevent KEYCODE_ENTER"
 
 
@@ -65,6 +67,8 @@ class AdbDevice:
         self._serial = info.serial
         self._uiautomator = Uiautomator(adb, info.serial)
         self._sequence = itertools.count(1)
+        self._size = (info.width_px, info.height_px)
+        """Of the screen in the orientation it was last seen in."""
         self._apps: tuple[LaunchableApp, ...] = ()
         self._closed = False
 
@@ -76,8 +80,7 @@ class AdbDevice:
         Raises: DeviceLost, DeviceTimeout.
         """
         async with within(timeout_s, f"connecting to {serial}"):
-            await adb.wait_for_device(serial)
-            facts = (await adb.shell(serial, DEVICE_FACTS)).stdout.decode("utf-8", "replace")
+            facts = await _facts_once_booted(adb, serial)
             width, height = parse_size(facts)
             model, sdk, _ = facts.splitlines()[-3:]
             device = cls(
@@ -106,7 +109,7 @@ class AdbDevice:
     # --- acting
 
     async def act(self, action: DeviceAction, *, timeout_s: float) -> None:
-        require_on_screen(action, self._info.width_px, self._info.height_px)
+        require_on_screen(action, *self._size)
         async with self._call("act", timeout_s):
             match action:
                 case TypeText(text):
@@ -170,6 +173,7 @@ class AdbDevice:
                     break
                 xml = xml_after
         height, width = pixels.shape[:2]
+        self._size = (width, height)
         return Screen(
             sequence=next(self._sequence),
             image=encode(pixels, spec),
@@ -232,6 +236,9 @@ class AdbDevice:
     async def load_snapshot(self, snapshot: Snapshot, *, timeout_s: float) -> None:
         async with self._call("load_snapshot", timeout_s):
             await self._console().load_snapshot(snapshot.name)
+            # An emulator that loads a snapshot drops its connections, and its apps may be others now.
+            await self._adb.wait_for_device(self._serial)
+            self._apps = ()
 
     async def delete_snapshot(self, snapshot: Snapshot, *, timeout_s: float) -> None:
         async with self._call("delete_snapshot", timeout_s):
@@ -272,3 +279,13 @@ class AdbDevice:
         await self._adb.push(self._serial, script, command.encode(), mode=0o755, modified_s=0)
         quoted = shlex.quote(script)
         return await self._adb.shell(self._serial, f"sh {quoted}; code=$?; rm {quoted}; exit $code")
+
+
+async def _facts_once_booted(adb: AdbClient, serial: str) -> str:
+    """Return what `DEVICE_FACTS` prints, when the phone has booted (no later than the caller's deadline)."""
+    await adb.wait_for_device(serial)
+    while True:
+        facts = (await adb.shell(serial, DEVICE_FACTS)).stdout.decode("utf-8", "replace")
+        if facts.splitlines()[-1:] == ["1"]:
+            return facts
+        await asyncio.sleep(_BOOT_POLL_S)

@@ -167,7 +167,9 @@ class ConsoleServer:
             f"content insert --uri content://sms/inbox --bind address:s:{shlex.quote(number)} "
             f"--bind body:s:{shlex.quote(body)}"
         )
-        await self._gate.call(lambda phone: phone.shell(command))
+        output = await self._gate.call(lambda phone: phone.shell(command))
+        if output.exit_code:
+            raise ConsoleError("this phone has no messages provider")
         return ""
 
     async def _gsm(self, words: list[str]) -> str:

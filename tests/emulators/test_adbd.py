@@ -27,6 +27,7 @@ from emulators.simulator.adb_packets import (
 from emulators.simulator.phone import Phone, PhoneConfig
 from emulators.simulator.phone_server import PhoneServer
 from emulators.simulator.snapshots import SnapshotStore
+from emulators.simulator.stdin_use import reads_stdin
 
 HELLO = encode(Packet(CNXN, VERSION, MAX_PAYLOAD, b"host::features=shell_v2"))
 
@@ -260,6 +261,214 @@ def test_a_stream_of_garbage_ends_that_stream_only(service: bytes, pieces: list[
                     if packet.command == CLSE:
                         break
             await peer.say(CLSE, 1, opened.first)
+            await assert_well(server)
+
+    asyncio.run(attack())
+
+
+# --- shells
+
+
+class ShellPeer:
+    """A client of a shell stream, in either version of the protocol."""
+
+    def __init__(self, peer: Peer, *, version_2: bool) -> None:
+        self._peer = peer
+        self._version_2 = version_2
+        self._remote = 0
+        self.closed = False
+        self._raw = b""
+
+    async def open(self, service: bytes) -> None:
+        await self._peer.say(OPEN, 1, 0, service + b"\0")
+        self._remote = (await self._peer.hear()).first
+
+    async def type(self, text: bytes) -> None:
+        data = b"\0" + struct.pack("<I", len(text)) + text if self._version_2 else text
+        await self._peer.say(WRTE, 1, self._remote, data)
+
+    async def until(self, end: bytes) -> bytes:
+        """Return what is printed, up to `end`."""
+        while end not in self.printed and not self.closed:
+            packet = await self._peer.hear()
+            if packet.command == WRTE:
+                self._raw += packet.payload
+                await self._peer.say(OKAY, 1, packet.first)
+            self.closed = packet.command == CLSE
+        printed, self._raw = self.printed, b""
+        return printed
+
+    @property
+    def printed(self) -> bytes:
+        if not self._version_2:
+            return self._raw
+        printed, rest = b"", self._raw
+        while len(rest) >= 5:
+            kind, length = struct.unpack_from("<BI", rest)
+            printed += rest[5 : 5 + length] if kind == 1 else b""
+            rest = rest[5 + length :]
+        return printed
+
+
+@pytest.mark.parametrize(("service", "version_2"), [(b"shell,v2,pty:", True), (b"shell:", False)])
+async def test_a_prompt_echoes_runs_lines_and_remembers_the_directory(service: bytes, version_2: bool) -> None:
+    async with served() as server, connected(server) as peer:
+        await peer.hear()
+        shell = ShellPeer(peer, version_2=version_2)
+        await shell.open(service)
+        assert await shell.until(b"# ") == b"emulator64_x86_64:/ # "
+        await shell.type(b"ecXX\x7f\x7fho hi\r")
+        assert (await shell.until(b"/ # ")).endswith(b"ho hi\r\nhi\r\nemulator64_x86_64:/ # ")
+        await shell.type(b"cd /sdcard; ls /nowhere\r")
+        assert (await shell.until(b"# ")).count(b"No such file") == 1
+        await shell.type(b"pwd\r")
+        assert b"\r\n/sdcard\r\n" in await shell.until(b"# ")
+        await shell.type(b"half a line\x03")
+        assert b"^C\r\n" in await shell.until(b"# ")
+        await shell.type(b"exit\r")
+        await shell.until(b"never")
+        assert shell.closed
+        await assert_well(server)
+
+
+async def test_ctrl_d_and_the_end_of_the_stream_leave_the_prompt() -> None:
+    async with served() as server, connected(server) as peer:
+        await peer.hear()
+        shell = ShellPeer(peer, version_2=True)
+        await shell.open(b"shell,v2,pty:")
+        await shell.until(b"# ")
+        await shell.type(b"\x04")
+        await shell.until(b"never")
+        assert shell.closed
+        await assert_well(server)
+
+
+async def test_logcat_streams_until_its_reader_leaves() -> None:
+    async with served() as server, connected(server) as peer:
+        await peer.hear()
+        await peer.say(OPEN, 1, 0, b"shell:logcat -v epoch *:S\0")
+        opened = await peer.hear()
+        assert opened.command == OKAY
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await peer.reader.readexactly(1)
+        await peer.say(CLSE, 1, opened.first)
+        assert await peer.run(2, b"shell:logcat -b all -c") == b""
+
+
+@pytest.mark.parametrize(
+    ("command", "reads"),
+    [
+        ("cat", True),
+        ("cat /f", False),
+        ("cat < /f", False),
+        ("cat > /f", True),
+        ("cat - /f", True),
+        ("echo x | cat", False),
+        ("echo x; md5sum", True),
+        ("head -n 5", True),
+        ("head -n 5 /f", False),
+        ("grep x", True),
+        ("grep x /f", False),
+        ("tee /f", True),
+        ("sh", True),
+        ("sh -c 'echo'", False),
+        ("sh /f", False),
+        ("toybox md5sum /f", False),
+        ("dd of=/f", True),
+        ("dd if=/f", False),
+        ("cmd package install -S 10", True),
+        ("cmd package list packages", False),
+        ("if true; then cat; fi", True),
+        ("while read line; do echo; done", True),
+        ("for f in a; do cat /f; done", False),
+        ("case x in x) cat;; esac", True),
+        ("( cat )", True),
+        ("{ cat; } < /f", False),
+        ("ls", False),
+        ("echo 'unterminated", False),
+        ("", False),
+    ],
+)
+def test_only_readers_wait_for_input(command: str, reads: bool) -> None:
+    assert reads_stdin(command) is reads
+
+
+COMMANDS = st.one_of(
+    st.text(max_size=60),
+    st.lists(
+        st.sampled_from(
+            [
+                "echo",
+                "cat",
+                "ls",
+                "$(",
+                ")",
+                "`",
+                "'",
+                '"',
+                ";",
+                "&&",
+                "||",
+                "|",
+                ">",
+                "<",
+                ">>",
+                "<<",
+                "&",
+                "(",
+                ")",
+                "{",
+                "}",
+                "$x",
+                "${y:-z}",
+                "if",
+                "then",
+                "fi",
+                "for",
+                "do",
+                "done",
+                "*",
+                "?",
+                "[",
+                "]",
+                "~",
+                "\\",
+                "\n",
+                "/sdcard",
+                "input",
+                "tap",
+                "-1",
+                "settings",
+                "put",
+                "get",
+                "global",
+                "am",
+                "start",
+                "dumpsys",
+                "sqlite3",
+                "find",
+                "rm",
+                "screencap",
+                "-p",
+                "2>&1",
+                "$?",
+            ]
+        ),
+        max_size=14,
+    ).map(" ".join),
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(COMMANDS, min_size=1, max_size=4))
+def test_the_phone_survives_any_command_line(commands: list[str]) -> None:
+    async def attack() -> None:
+        async with served() as server, connected(server) as peer:
+            await peer.hear()
+            for number, command in enumerate(commands, start=1):
+                if not reads_stdin(command) and command.split():
+                    await peer.run(number, b"exec:" + command.replace("\0", " ").encode("utf-8", "replace"))
             await assert_well(server)
 
     asyncio.run(attack())

@@ -1,0 +1,67 @@
+"""`rlfactory emulators up`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from emulators.adb_server import adb_server, stop_process
+
+UP = [sys.executable, "-m", "rlfactory", "emulators", "up"]
+
+
+async def test_phones_are_served_until_the_signal() -> None:
+    process = await asyncio.create_subprocess_exec(
+        *UP, "--phones", "2", "--width", "270", "--height", "600", "--json", stdout=subprocess.PIPE
+    )
+    try:
+        assert process.stdout is not None
+        phones = json.loads(await process.stdout.readline())["phones"]
+        assert len(phones) == 2
+        async with adb_server() as adb:
+            serial = await adb.connect_emulator(phones[1]["console_port"], phones[1]["adb_port"])
+            assert serial == phones[1]["serial"]
+            await adb.wait_for_device(serial)
+            assert (await adb.shell(serial, "wm size")).stdout == b"Physical size: 270x600\n"
+        process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(20):
+            assert await process.wait() == 0
+    finally:
+        await stop_process(process)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--backend", "emulator"], "runs in containers, which this version does not have yet"),
+        (["--port", "5555"], "a console port is even"),
+        (["--phones", "0"], "phones"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(arguments: list[str], words: str) -> None:
+    done = subprocess.run([*UP, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_port_in_use_is_said_in_one_line() -> None:
+    import socket
+
+    with socket.socket() as taken:
+        for port in range(20_000, 60_000, 2):
+            try:
+                taken.bind(("127.0.0.1", port))
+                break
+            except OSError:
+                continue
+        taken.listen()
+        done = subprocess.run([*UP, "--port", str(port)], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0
+    assert "address is in use" in done.stderr or "already in use" in done.stderr
+    assert done.stderr.count("\n") == 1
