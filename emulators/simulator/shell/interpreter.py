@@ -246,12 +246,15 @@ class Shell:
             if self._condition(script=condition):
                 self.run(script)
                 return
-        self.status = 0
-        self.run(body.otherwise)
+        if body.otherwise:
+            self.run(body.otherwise)
+        else:
+            self.status = 0
 
     def _for(self, body: For) -> None:
         values = list(self.positional) if body.words is None else expand_words(self, body.words)
-        self.status = 0
+        if not values:
+            self.status = 0
         for value in values:
             self.assign(body.name, value)
             if not self._turn(body.body):
@@ -287,11 +290,13 @@ class Shell:
 
     def _case(self, body: Case) -> None:
         subject = expand_text(self, body.subject)
-        self.status = 0
         for patterns, script in body.branches:
             if any(expand_pattern(self, pattern).matches(subject) for pattern in patterns):
+                if not script:
+                    break
                 self.run(script)
                 return
+        self.status = 0
 
     def _simple(self, command: Simple) -> None:
         self._substituted_status = None

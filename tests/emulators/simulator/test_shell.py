@@ -41,6 +41,9 @@ sh -c 'exit 7'; echo $?
 nosuchcommand 2>/dev/null; echo $?
 if true; then echo t; fi
 if false; then echo t; else echo f; fi
+if false; then :; else echo $?; fi; false; for i in 1; do echo $?; done; false; case a in a) echo $?;; esac
+false; if false; then :; fi; echo $?; false; for i in; do :; done; echo $?; false; case a in b) :;; esac; echo $?
+false; case a in a) ;; esac; echo $?
 if false; then echo 1; elif true; then echo 2; else echo 3; fi
 for i in 1 2 3; do echo $i; done
 for i in a "b c" d; do echo "[$i]"; done
