@@ -11,9 +11,9 @@ from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
-from emulators.device import Snapshot
+from emulators.device import Device, Snapshot
 from emulators.errors import CommandFailed, DeviceError, PoolExhausted
 from emulators.pool import PhoneState, Pool
 from envs.errors import (
@@ -34,6 +34,8 @@ from envs.session import Episode, HeldPhone, Played, Session
 from envs.tasks.registry import TaskRegistry
 from envs.tools.registry import ToolRegistry
 from envs.types import ResetResult, SessionOptions, Split, StepResult, ToolCall
+
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
@@ -208,17 +210,16 @@ class SessionHost:
     async def _fork_locked(self, parent: Session, n: int) -> list[Session]:
         if parent.phone is None:
             return await _all_or_none([self._child(parent, None) for _ in range(n)])
-        timeout_s = self.limits.setup_timeout_s
         device = parent.phone.device
+        timeout_s = self.limits.setup_timeout_s
+        saving = asyncio.create_task(device.save_snapshot(timeout_s=timeout_s))
         try:
-            snapshot = await device.save_snapshot(timeout_s=timeout_s)
+            snapshot = await _to_its_end(saving)
+            return await _all_or_none([self._child(parent, snapshot) for _ in range(n)])
         except DeviceError as error:
             raise device_failure(error, "snapshot for a fork") from error
-        try:
-            return await _all_or_none([self._child(parent, snapshot) for _ in range(n)])
         finally:
-            with contextlib.suppress(DeviceError):
-                await asyncio.shield(device.delete_snapshot(snapshot, timeout_s=timeout_s))
+            self._keep(_forget(device, saving, timeout_s))  # not awaited: a cancellation here would lose the children
 
     async def _child(self, parent: Session, snapshot: Snapshot | None) -> Session:
         """Return one fork; a phone that does not reach the parent's state is replaced."""
@@ -349,6 +350,21 @@ class SessionHost:
             lease_expiry_s=self._touch(session.id),
             state_hash=session.state_hash,
         )
+
+
+async def _to_its_end(work: asyncio.Task[T]) -> T:
+    """Wait for the work; when cancelled, wait all the same before saying so: a phone has one caller at a time."""
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        await asyncio.wait([work])
+        raise
+
+
+async def _forget(device: Device, saving: asyncio.Task[Snapshot], timeout_s: float) -> None:
+    """Delete the snapshot, if it was saved."""
+    with contextlib.suppress(DeviceError):
+        await device.delete_snapshot(await saving, timeout_s=timeout_s)
 
 
 async def _all_or_none(making: Sequence[Coroutine[None, None, Session]]) -> list[Session]:

@@ -13,6 +13,8 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from emulators.device import ImageSpec
+from emulators.errors import DeviceError
 from emulators.pool import PhoneSource, Pool, PoolConfig
 from envs.host import SessionHost
 from envs.limits import Limits
@@ -131,6 +133,7 @@ async def serving(
         held = None
         if phones is not None:
             held = await stack.enter_async_context(Pool(phones, pool or PoolConfig(phones=1)))
+            await _warm_up(held)
         host = await stack.enter_async_context(
             SessionHost(
                 tasks=tasks or default_registry(),
@@ -144,3 +147,10 @@ async def serving(
         await server.start()
         stack.push_async_callback(server.stop)
         yield server
+
+
+async def _warm_up(pool: Pool) -> None:
+    """Look at a phone once before clients come: fonts, codecs and connections are made on first use."""
+    with contextlib.suppress(DeviceError):  # a phone that cannot be looked at is the pool's to replace
+        async with pool.lease(timeout_s=pool.config.start_timeout_s) as lease:
+            await lease.device.observe(ImageSpec(), with_tree=True, timeout_s=pool.config.start_timeout_s)

@@ -319,10 +319,12 @@ class Session:
     async def close(self, *, problem: str = "") -> None:
         """Cancel what runs and give the phone back. Idempotent, never raises."""
         self._closing = True
-        await self._once.cancel()
-        async with self.lock:
-            for tool in self._tools.values():
-                await tool.close()
+        try:
+            await self._once.cancel()
+            async with self.lock:
+                for tool in self._tools.values():
+                    await tool.close()
+        finally:
             self._return_phone(problem)
 
 

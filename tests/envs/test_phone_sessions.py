@@ -240,21 +240,6 @@ async def test_a_fork_that_lacks_phones_makes_none_and_keeps_none():
         assert (await session.step([])).state is EpisodeState.RUNNING
 
 
-async def test_a_cancelled_fork_keeps_no_phone():
-    async with phones(2) as (server, client), client.session("bench.file", seed=0) as session:
-        for wait_s in (0.0, 0.001, 0.002, 0.004):
-            fork = asyncio.create_task(session.fork(1))
-            await asyncio.sleep(wait_s)
-            fork.cancel()
-            for begun in await asyncio.gather(fork, return_exceptions=True):
-                if isinstance(begun, tuple):
-                    await begun[0].aclose()
-        await session.aclose()
-        for orphan in tuple(server.host._tenants):  # forks whose answer was lost end with their lease
-            await client.close(orphan)
-        await settled(server, client)
-
-
 async def test_a_fork_of_a_dead_phone_is_infrastructure():
     async with phones(2) as (server, client), client.session("bench.file", seed=0) as session:
         await phone_of(server, session.id).close()
@@ -271,14 +256,34 @@ async def test_a_fork_survives_a_phone_that_dies_while_it_is_made():
             assert child.state_hash == session.state_hash
 
 
-async def test_a_cancelled_reset_keeps_no_phone():
-    async with phones(1) as (server, client):
-        for wait_s in (0.0, 0.001, 0.003, 0.01):
-            reset = asyncio.create_task(client.reset("bench.file", seed=0, options=SessionOptions(lease_s=0.2)))
-            await asyncio.sleep(wait_s)
-            reset.cancel()
-            await asyncio.gather(reset, return_exceptions=True)
+@pytest.mark.parametrize("seed", range(4))
+async def test_whatever_is_cancelled_no_phone_and_no_session_is_lost(seed):
+    rng = random.Random(seed)
+    options = SessionOptions(lease_s=0.3)
+    known: list[str] = []
+
+    async def reset(client: EnvClient) -> None:
+        known.append((await client.reset("bench.file", seed=rng.randrange(3), options=options)).session)
+
+    async def fork(client: EnvClient) -> None:
+        known.extend(begun.session for begun in await client.fork(rng.choice(known), 1))
+
+    async def step(client: EnvClient) -> None:
+        await client.step(rng.choice(known), rng.randrange(1, 4), [act("key", key="HOME")])
+
+    async def close(client: EnvClient) -> None:
+        await client.close(rng.choice(known))
+
+    async with phones(3, orphan_grace_s=0.01, phone_wait_s=0.5) as (server, client):
+        await reset(client)
+        for _ in range(40):
+            call = asyncio.create_task(rng.choice((reset, fork, step, close))(client))
+            await asyncio.sleep(rng.choice((0.0, 0.001, 0.002, 0.004, 0.008, 0.016)))
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
         await settled(server, client)
+        assert server.host.sessions == 0
+        assert (await client.status()).counters.get("golden_mismatches", 0) == 0
 
 
 async def test_stopping_the_server_gives_every_phone_back():
