@@ -38,7 +38,7 @@ class CompoundTask(PhoneTask):
     @classmethod
     def sample(cls, rng: random.Random, split: Split) -> Self:
         note, *other_notes = draw_notes(rng, split, 3)
-        person, *other_people = people(rng, split, 4)
+        person, *other_people = people(rng, split, 3)
         (time,) = draw_times(rng, split, 1)
         note = Note(name=note.name, text=cls.note_text(person, other_people[0], time), modified=note.modified)
         return cls(

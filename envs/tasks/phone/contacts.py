@@ -20,7 +20,7 @@ from envs.types import Split
 
 @dataclass(frozen=True, kw_only=True)
 class ContactsTask(PhoneTask):
-    """One person matters; the others are there to be left alone."""
+    """One person matters; the others, and those whom a new phone knows, are there to be left alone."""
 
     apps: ClassVar[tuple[str, ...]] = (contact_flows.CONTACTS,)
     max_turns: ClassVar[int] = 20
@@ -32,7 +32,7 @@ class ContactsTask(PhoneTask):
 
     @classmethod
     def sample(cls, rng: random.Random, split: Split) -> Self:
-        person, *others = people(rng, split, rng.randint(3, 5))
+        person, *others = people(rng, split, rng.randint(3, 4))
         return cls(wording=pick(rng, cls.wordings, split), person=person, others=tuple(others))
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
@@ -184,7 +184,7 @@ class RenameContact(ContactsTask):
 
     @classmethod
     def sample(cls, rng: random.Random, split: Split) -> Self:
-        person, spouse, *others = people(rng, split, 5)
+        person, spouse, *others = people(rng, split, 4)
         new = Person(first=person.first, last=spouse.last, number=person.number)
         return cls(wording=pick(rng, cls.wordings, split), person=person, others=tuple(others), new=new)
 
