@@ -12,15 +12,15 @@ from emulators.simulator.apps.common import (
     prompt_dialog,
     row,
     section,
-    slug,
 )
 from emulators.simulator.apps.filetypes import kind_of
 from emulators.simulator.apps.settings_devices import device_name
+from emulators.simulator.apps.settings_facts import FactsPage
 from emulators.simulator.apps.settings_time import DateTimeSettings, zone_summary
 from emulators.simulator.apps.settings_toggle_pages import DeveloperSettings, GestureSettings
 from emulators.simulator.apps.settings_toggles import Toggle
 from emulators.simulator.system import System
-from emulators.simulator.view.widgets import Callback, Column, Dialog, Text, Widget
+from emulators.simulator.view.widgets import Callback, Column, Dialog, Menu, Text, Widget
 
 BUILD_NUMBER = "TQ3A.230901.001"
 TAPS_TO_DEVELOPER = 7
@@ -31,7 +31,7 @@ APPS_BYTES = 4_830_000_000
 
 
 @dataclass(kw_only=True)
-class AboutPhone(Activity):
+class AboutPhone(FactsPage):
     name: ClassVar[str] = ".Settings$MyDeviceInfoActivity"
     editing: bool = False
     draft: str = ""
@@ -45,9 +45,9 @@ class AboutPhone(Activity):
             (
                 section("Basic info"),
                 row("device_name", "Device name", subtitle=device_name(system), on_tap=lambda: self._edit(system)),
-                row("phone_number", "Phone number", subtitle="+1 555-521-5554"),
+                self.fact("Phone number", "+1 555-521-5554"),
                 section("Device details"),
-                row("model", "Model", subtitle=system.model),
+                self.fact("Model", system.model, more=f"{system.model}\nSerial number: 8f1c9d2b7a3e"),
                 row(
                     "android_version",
                     "Android version",
@@ -55,14 +55,14 @@ class AboutPhone(Activity):
                     on_tap=lambda: system.start(AndroidVersion),
                 ),
                 section("Device identifiers"),
-                *(row(slug(title), title, subtitle=value) for title, value in facts),
+                *(self.fact(title, value) for title, value in facts),
                 row("build_number", "Build number", subtitle=BUILD_NUMBER, on_tap=lambda: self._tap_build(system)),
             ),
         )
 
-    def dialog(self, system: System) -> Dialog | None:
+    def dialog(self, system: System) -> Dialog | Menu | None:
         if not self.editing:
-            return None
+            return super().dialog(system)
         return prompt_dialog(
             "Device name",
             self.draft,
@@ -117,22 +117,19 @@ def _clock(seconds: int) -> str:
 
 
 @dataclass(kw_only=True)
-class AndroidVersion(Activity):
+class AndroidVersion(FactsPage):
     name: ClassVar[str] = ".Settings$FirmwareVersionActivity"
 
     def build(self, system: System) -> Widget:
-        return page(
-            system,
-            "Android version",
-            (
-                row("android_version", "Android version", subtitle=system.android_version),
-                row("security_update", "Android security update", subtitle="September 1, 2023"),
-                row("play_update", "Google Play system update", subtitle="August 1, 2023"),
-                row("baseband_version", "Baseband version", subtitle="g5123b-112054-230512-B-10121234"),
-                row("kernel_version", "Kernel version", subtitle="5.10.157-android13-4"),
-                row("build_number", "Build number", subtitle=BUILD_NUMBER),
-            ),
+        facts = (
+            ("Android version", system.android_version),
+            ("Android security update", "September 1, 2023"),
+            ("Google Play system update", "August 1, 2023"),
+            ("Baseband version", "g5123b-112054-230512-B-10121234"),
+            ("Kernel version", "5.10.157-android13-4"),
+            ("Build number", BUILD_NUMBER),
         )
+        return page(system, "Android version", [self.fact(title, value) for title, value in facts])
 
 
 # --- storage ---------------------------------------------------------------------------------------------------------
@@ -157,7 +154,7 @@ def storage_summary(system: System) -> str:
 
 
 @dataclass(kw_only=True)
-class StorageSettings(Activity):
+class StorageSettings(FactsPage):
     name: ClassVar[str] = ".Settings$StorageDashboardActivity"
 
     def build(self, system: System) -> Widget:
@@ -194,7 +191,12 @@ class StorageSettings(Activity):
                     on_tap=_open(system, "com.android.settings/.Settings$ManageApplicationsActivity"),
                 ),
                 *rows,
-                row("storage_system", "System", subtitle=format_size(SYSTEM_BYTES), icon="android"),
+                self.fact(
+                    "System",
+                    format_size(SYSTEM_BYTES),
+                    icon="android",
+                    more=f"System includes files used to run Android version {system.android_version}",
+                ),
             ),
         )
 
@@ -279,7 +281,7 @@ SPELL_CHECKER = Toggle(title="Spell checker", namespace="secure", setting="spell
 
 
 @dataclass(kw_only=True)
-class LanguageSettings(Activity):
+class LanguageSettings(FactsPage):
     name: ClassVar[str] = ".Settings$LanguageAndInputSettingsActivity"
 
     def build(self, system: System) -> Widget:
@@ -287,10 +289,10 @@ class LanguageSettings(Activity):
             system,
             "Languages & input",
             (
-                section("Preferred language"),
-                row("language", "English (United States)", icon="translate"),
+                section("Languages"),
+                self.fact("System language", "English (United States)", icon="translate"),
                 section("Keyboards"),
-                row("keyboard", "Gboard", subtitle="English (US)", icon="keyboard-outline"),
+                self.fact("On-screen keyboard", "Gboard, English (US)", icon="keyboard-outline"),
                 SPELL_CHECKER.row(system),
             ),
         )

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from emulators.simulator.app import Activity, App, Intent
 from emulators.simulator.apps.common import confirm_dialog, format_size, main_switch, note, page, row, section
+from emulators.simulator.apps.settings_facts import FactsPage
 from emulators.simulator.system import System
 from emulators.simulator.view.widgets import (
     Avatar,
@@ -16,6 +17,7 @@ from emulators.simulator.view.widgets import (
     Divider,
     Icon,
     ListItem,
+    Menu,
     Row,
     Text,
     Widget,
@@ -59,7 +61,7 @@ class ManageApplications(Activity):
 
 
 @dataclass(kw_only=True)
-class AppInfo(Activity):
+class AppInfo(FactsPage):
     """App info; the intent's data is `package:NAME`."""
 
     name: ClassVar[str] = ".applications.InstalledAppDetails"
@@ -98,18 +100,15 @@ class AppInfo(Activity):
                 icon="bell-outline",
                 on_tap=lambda: system.start(AppNotifications, Intent(data=self.intent.data)),
             ),
-            row(
-                "app_storage",
-                "Storage & cache",
-                subtitle=f"{format_size(_data_size(system, app))} used in internal storage",
-                icon="harddisk",
+            self.fact(
+                "Storage & cache", f"{format_size(_data_size(system, app))} used in internal storage", icon="harddisk"
             ),
-            row("app_version", "Version", subtitle=app.version_name, icon="information-outline"),
-            row("app_package", "Package", subtitle=app.package, icon="package-variant-closed"),
+            self.fact("Version", app.version_name, icon="information-outline"),
+            self.fact("Package", app.package, icon="package-variant-closed"),
         )
         return page(system, "App info", (head, buttons, Divider(), *facts), large=False)
 
-    def dialog(self, system: System) -> Dialog | None:
+    def dialog(self, system: System) -> Dialog | Menu | None:
         if self.asking == "stop":
             message = "If you force stop an app, it may misbehave."
             return confirm_dialog(
@@ -120,7 +119,7 @@ class AppInfo(Activity):
             return confirm_dialog(
                 "Delete app data?", message, yes="Delete", on_yes=lambda: self._clear(system), on_no=self._close
             )
-        return None
+        return super().dialog(system)
 
     def _asker(self, what: str) -> Callback:
         def ask() -> None:

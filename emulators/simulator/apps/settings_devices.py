@@ -52,6 +52,11 @@ def device_name(system: System) -> str:
     return system.settings.get("global", "device_name") or system.model
 
 
+def _rename(system: System) -> Callback:
+    """Lead to the page where the phone's name is changed."""
+    return lambda: system.start("com.android.settings/.Settings$MyDeviceInfoActivity")
+
+
 def _pair_new(system: System) -> Widget:
     return row(
         "pair_new_device",
@@ -180,7 +185,7 @@ class BluetoothSettings(ForgetsDevices):
                 _pair_new(system),
                 *((section("Paired devices"), *paired) if paired else ()),
                 section("Device name"),
-                row("device_name", device_name(system), icon="cellphone"),
+                row("device_name", device_name(system), icon="cellphone", on_tap=_rename(system)),
             ),
         )
 
@@ -201,7 +206,11 @@ class PairDevice(Activity):
         return page(
             system,
             "Pair new device",
-            (row("device_name", "Device name", subtitle=device_name(system)), section("Available devices"), *rows),
+            (
+                row("device_name", "Device name", subtitle=device_name(system), on_tap=_rename(system)),
+                section("Available devices"),
+                *rows,
+            ),
         )
 
     def dialog(self, system: System) -> Dialog | None:

@@ -108,6 +108,14 @@ def test_seven_taps_on_the_build_number_make_a_developer(phone: Phone, finger: F
     assert setting(phone, "global", "development_settings_enabled") == "1"
 
 
+def test_a_fact_opens_in_full(phone: Phone, finger: Finger) -> None:
+    assert phone.system.send(Intent(action="android.settings.DEVICE_INFO_SETTINGS"))
+    finger.tap("Model")
+    assert "Serial number" in "".join(node.text for node in phone.ui_tree().walk())
+    finger.tap("OK")
+    assert finger.sees("About phone")
+
+
 def test_a_secured_network_asks_for_its_password(phone: Phone, finger: Finger) -> None:
     assert phone.system.send(Intent(action="android.settings.WIFI_SETTINGS"))
     finger.tap("Home-5G")
