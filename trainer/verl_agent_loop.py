@@ -29,7 +29,7 @@ _CLIENTS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[En
 """verl makes a new agent loop for every episode, in one event loop per worker process; they share a connection."""
 
 
-class PhoneAgentLoop(AgentLoopBase):
+class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
     """Plays an episode through the environment service."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

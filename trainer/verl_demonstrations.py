@@ -7,7 +7,7 @@ from typing import Any
 from verl.utils.dataset.multiturn_sft_dataset import MultiTurnSFTDataset
 
 
-class DemonstrationDataset(MultiTurnSFTDataset):
+class DemonstrationDataset(MultiTurnSFTDataset):  # type: ignore[misc]
     """Rows of `messages` (with `<image>` placeholders) and `images`, as `trainer.warm_start` writes them."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

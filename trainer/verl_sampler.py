@@ -15,7 +15,7 @@ class RolloutStalled(RuntimeError):
     """No batch came together in time: an engine or a worker died, and verl would have waited for ever."""
 
 
-class PromptReplayBuffer(ReplayBuffer):
+class PromptReplayBuffer(ReplayBuffer):  # type: ignore[misc]
     """`sampler_kwargs`: `poll_interval_s` (verl waits 2 s between looks) and `deadline_s` for a whole batch."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

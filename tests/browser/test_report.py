@@ -25,7 +25,7 @@ def page(recorded_run: Path, chromium: Chrome) -> Chrome:
 
 
 def open_page(chromium: Chrome, path: Path) -> None:
-    chromium.get_log("browser")  # type: ignore[no-untyped-call]  # those of the page before
+    chromium.get_log("browser")
     chromium.get(path.as_uri())
     assert find(chromium, "html").get_attribute("data-ready") == "true"
 
@@ -43,7 +43,7 @@ def click(chromium: Chrome, label: str) -> None:
 
 
 def test_page_opens_without_errors_and_asks_for_nothing(page: Chrome) -> None:
-    assert page.get_log("browser") == []  # type: ignore[no-untyped-call]
+    assert page.get_log("browser") == []
     fetched = page.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)")
     assert [name for name in fetched if not name.startswith("data:")] == []
 
@@ -146,7 +146,7 @@ def test_a_run_that_was_stopped_early(tmp_path: Path, recorded_run: Path, chromi
     first = (recorded_run / "metrics.jsonl").read_text().splitlines()[:2]
     (tmp_path / "metrics.jsonl").write_text("\n".join(first) + "\n")
     open_page(chromium, write_report(tmp_path))
-    assert chromium.get_log("browser") == []  # type: ignore[no-untyped-call]
+    assert chromium.get_log("browser") == []
     assert "No episodes were recorded" in find(chromium, "#replays").text
 
 

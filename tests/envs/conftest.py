@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import ClassVar
 
 import pytest
 
@@ -90,7 +91,7 @@ class Talk(Task):
     suite = "bench"
     description = "Say a number"
     max_turns = 5
-    tools = ("free", "shared", "finish")
+    tools: ClassVar[tuple[str, ...]] = ("free", "shared", "finish")
     needs_device = False
 
     def __init__(self, number: int) -> None:
@@ -131,7 +132,7 @@ class UnknownTool(Talk):
 
     name = "bench.unknown_tool"
     splits = ("train",)
-    tools = ("fre",)
+    tools: ClassVar[tuple[str, ...]] = ("fre",)
 
 
 @pytest.fixture

@@ -173,7 +173,7 @@ def test_arguments_that_are_no_json_object_are_refused(text):
 
 def test_undefined_enumerators_are_refused():
     with pytest.raises(errors.TaskError, match="coordinates 99"):
-        convert.options_from_pb(pb.Options(coordinates=99))
+        convert.options_from_pb(pb.Options(coordinates=99))  # type: ignore[arg-type]
 
 
 def test_splits():

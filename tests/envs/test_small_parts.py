@@ -25,7 +25,7 @@ KEY = EpisodeKey("a", 1, "train")
 
 
 async def test_an_error_is_an_outcome_too_and_is_kept():
-    once, runs = AtMostOnce(grace_s=1.0), []
+    once, runs = AtMostOnce[int](grace_s=1.0), []
 
     async def fail():
         runs.append(1)
@@ -38,14 +38,14 @@ async def test_an_error_is_an_outcome_too_and_is_kept():
 
 
 async def test_numbers_continue_after_those_that_count_as_done():
-    once = AtMostOnce(done=4, grace_s=1.0)
+    once = AtMostOnce[int](done=4, grace_s=1.0)
     with pytest.raises(OutOfOrder, match="the next is 5"):
         once.is_new(4)
     assert once.is_new(5)
 
 
 async def test_the_last_caller_to_leave_cancels_the_work():
-    once, gate, log = AtMostOnce(grace_s=0.01), asyncio.Event(), []
+    once, gate, log = AtMostOnce[int](grace_s=0.01), asyncio.Event(), []
 
     async def wait():
         try:
@@ -69,7 +69,7 @@ async def test_the_last_caller_to_leave_cancels_the_work():
 @given(st.lists(st.tuples(st.integers(0, 6), st.sampled_from("ab")), max_size=30))
 def test_whatever_is_asked_each_number_runs_at_most_once_and_in_order(requests):
     async def play():
-        once, done = AtMostOnce(grace_s=1.0), []
+        once, done = AtMostOnce[tuple[int, str]](grace_s=1.0), []
         for seq, calls in requests:
 
             async def work(seq=seq, calls=calls):
