@@ -184,8 +184,8 @@ def _seq(context: Context) -> int:
     count = int((end - start) / step + 1e-9) + 1 if (end - start) * step >= 0 else 0
     if count > _MAX_SEQUENCE:
         raise UsageError(f"more than {_MAX_SEQUENCE} numbers")
-    whole = all("." not in arg for arg in args)
-    texts = [str(int(start + at * step)) if whole else f"{start + at * step:g}" for at in range(count)]
+    digits = max(len(arg.partition(".")[2]) for arg in args)
+    texts = [f"{start + at * step:.{digits}f}" for at in range(count)]
     width = max((len(text) for text in texts), default=0) if padded else 0
     if texts:
         context.out(separator.join(text.zfill(width) for text in texts) + "\n")

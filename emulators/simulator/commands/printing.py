@@ -38,15 +38,21 @@ def _byte(value: int) -> str:
 
 
 def unescape(text: str, *, octal_needs_zero: bool) -> str:
-    """Replace backslash escapes. Raises: _StopError: at `\\c`, with what came before it."""
+    """Replace backslash escapes: those of echo and %b (octal as \\0nnn, and \\c), or those of printf's format (\\nnn).
+
+    Raises: _StopError: at \\c, with what came before it.
+    """
     out: list[str] = []
     position = 0
     for match in _ESCAPE.finditer(text):
         code = match.group(1)
         out.append(text[position : match.start()])
         position = match.end()
-        if code == "c":
+        if code == "c" and octal_needs_zero:
             raise _StopError("".join(out))
+        if code == "c":
+            out.append("\\c")
+            continue
         if code in _SIMPLE:
             out.append(_SIMPLE[code])
         elif code[0] == "x":

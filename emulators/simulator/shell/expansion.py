@@ -188,6 +188,8 @@ def _assign_default(shell: Shell, part: Parameter) -> None:
 
 def _parameter(shell: Shell, part: Parameter) -> str:
     value = " ".join(shell.positional) if part.name in {"@", "*"} else shell.parameter(part.name)
+    if value is None and shell.options.nounset and (part.argument is None or part.operator[-1] in "#%"):
+        raise ExpansionError(f"{part.name}: parameter not set")
     if part.operator == "length":
         return str(len(value or ""))
     if not part.operator:

@@ -95,10 +95,7 @@ class Shell:
             return self.positional[int(name) - 1] if int(name) <= len(self.positional) else None
         if name in _SPECIAL:
             return _SPECIAL[name](self)
-        value = self.variables.get(name)
-        if value is None and self.options.nounset:
-            raise ExpansionError(f"{name}: parameter not set")
-        return value
+        return self.variables.get(name)
 
     def assign(self, name: str, value: str) -> None:
         self.budget.write(len(value))

@@ -195,6 +195,50 @@ echo 'a:b' | { IFS=: read x y; echo "$y$x"; }
 printf 'a\\b\n' | { read -r x; echo "$x"; }
 readonly r=1; echo $r
 : ${d:=def}; echo $d
+touch f; chmod 644 f; chmod u+x,g-r,o=w f; stat -c %a f; chmod a+r f; stat -c '%a %A' f; chmod -x f; stat -c %a f
+mkdir d; chmod 700 d; chmod -R go+X d; stat -c '%a %F' d; touch e; stat -c '%s %F %n' e; echo x > e; stat -c '%s %F' e
+touch -d '2020-01-02 03:04:05' f; stat -c %Y f; touch -d @1000000000 f; stat -c %Y f; touch -t 202001020304.05 f; stat -c %Y f
+touch -r nosuch f 2>/dev/null || echo failed; touch -c nofile; [ -e nofile ] || echo none
+touch -d @1000 old; touch -d @2000 new; [ new -nt old ] && [ old -ot new ] && [ old -ef ./old ] && echo ages; find . -newer old -type f
+echo 12345 > f; truncate -s 3 f; cat f; echo; truncate -s +2 f; wc -c < f; truncate -s 0 f; [ -s f ] || echo empty
+printf abcdefgh > f; dd if=f bs=2 skip=1 count=2 2>/dev/null; echo; dd if=f of=g bs=4 count=1 2>/dev/null; cat g; echo
+printf abcdefgh | dd bs=3 count=1 2>/dev/null; echo; dd if=/dev/zero bs=4 count=2 2>/dev/null | wc -c
+mkdir s; touch s/e; echo 12345 > s/f; find s -empty; find s -size -2c -type f; find s -size +3c -type f; find s -perm 777
+mkdir -p a/b a/c; touch a/b/x a/c/y; find a -name b -prune -o -type f -print; find a -path 'a/c/*'; find a -depth | tail -n 1
+mkdir -p a/b; touch a/b/F; find a -iname f; find a \( -name F -o -name none \) -print; find a -mindepth 2; find a -type d -name 'a*'
+touch x; find . -name x -exec sh -c 'echo got $0' {} \;; find nosuch 2>/dev/null || echo missing; find . -name x -not -type d
+printf 'a\nb\n' | sed 'a\after'; printf 'a\n' | sed 'i\before'; printf 'a\nb\n' | sed '1c\changed'; printf 'abc\n' | sed y/abc/xyz/
+printf 'a\nb\n' | sed -n '='; printf '1\n2\n3\n' | sed 2q; printf 'a\nb\n' | sed '/a/!d'; printf 'a\nb\nc\n' | sed '2,3s/^/> /'
+echo x > f; sed -i s/x/y/ f; cat f; printf 'a.b\n' | sed 's/\./-/'; printf 'aXb\n' | sed 's/[[:upper:]]/_/'; printf 'ab' | sed s/a/b/
+printf 'tab\tx\n' | sed 's/\t/ /'; printf 'one two\n' | sed 's/\w*/<&>/'; printf 'aab\n' | sed 's/a\{2\}/x/'; printf 'a|b\n' | sed 's/a|b/x/'
+printf 'hello\n' | tr -c 'a-z\n' _; printf 'a1b2\n' | tr -d '[:digit:]'; printf 'a-b\n' | tr -d -; printf 'x  y\n' | tr -s ' '; echo hi | tr '[:lower:]' '[:upper:]'
+printf 'ab\ncd\n' | rev; printf '1\n2\n' | tac; printf 'a\nb\n' | cat -n; printf 'a b\nc d\n' | wc -w
+printf '%e\n' 12345.678; printf '%.2f %g\n' 3.14159 0.5; printf '%+d % d\n' 5 5; printf '%*d|\n' 5 42; printf '%o %X\n' 8 255; printf '%i\n' 0x10
+printf '%s %s\n' one; printf '\101\n'; printf '%s\n'; printf '%d\n' "'A"; printf 'x\cy' ; echo; printf '%.3s|\n' abcdef; printf '%10.2s|\n' abc
+printf '%d\n' nonsense 2>/dev/null; echo $?
+printf 'b 2\na 1\n' | sort -k1,1; printf 'a:3\nb:1\n' | sort -t: -k2 -n; printf 'B\na\n' | sort -f; printf '1\n1\n2\n' | sort -u -n
+printf 'a\nA\nb\n' | uniq -i; printf 'a\na\nb\n' | uniq -c | tr -s ' '; printf 'a\na\nb\n' | uniq -u; printf 'b\na\n' | sort -c 2>/dev/null || echo unsorted
+printf 'a b c\n' | cut -d' ' -f2-; printf 'a,b,c\n' | cut -d, -f-2; printf 'abc\n' | cut -c1,3; printf 'abc\n' | cut -b2
+mkdir r; echo needle > r/a; echo hay > r/b; grep -r needle r; grep -l needle r/a r/b; grep -L needle r/a r/b; grep -h needle r/a r/b; grep -c . r/a r/b
+printf 'a\nb\nc\nd\n' | grep -C1 b; printf 'a\na\na\n' | grep -m 2 a; printf 'x\n' | grep -s y nofile; echo $?; grep x nofile 2>/dev/null; echo $?
+printf 'abc\n' | grep -E 'a(b|x)c'; printf 'a{2}\n' | grep -F 'a{2}'; printf 'aa\n' | grep -E 'a{2}'; printf 'ab\n' | grep '^\(a\)b$'; printf 'a^b\n' | grep 'a^b'
+echo 'a  b "c d"' | xargs; printf 'a\0b\0' | xargs -0 -n1 echo; printf '' | xargs -r echo never; printf 'a\nb\nc\n' | xargs -n2 echo; echo x | xargs false; echo $?
+mkdir -p d/e; cp -r d f; cp -r d f; ls f; touch x y; cp x y f; ls f; mv x y f/d; ls f/d; cp nofile x 2>/dev/null || echo failed
+touch a b; cp a b nodir 2>/dev/null || echo failed; mkdir n; cp n m 2>/dev/null || echo skipped; mv n m; ls; mv nofile x 2>/dev/null || echo gone
+mkdir -p p/q; rmdir -p p/q; ls; mkdir x; rm x 2>/dev/null || echo directory; rm -r x; rm -rf nope; ls | wc -l
+realpath /; dirname /a/b/ a /; basename -a x/y z/w; basename -s .c a.c; basename a/b/
+echo "$(basename "$PWD" | wc -l)"; test -d "$PWD" && echo there; OLD=$PWD; cd /; cd - > /dev/null; [ "$PWD" = "$OLD" ] && echo back
+timeout 5 echo in time; nice echo nice; env X=5 sh -c 'echo $X'; env -i sh -c 'echo [$X]'; nohup echo run 2>/dev/null
+test 1 -lt 2 -a 2 -lt 3 && echo both; test \( a = b \) -o c = c && echo or; [ \( a = a \) ] && echo paren; test ! -f none && echo absent
+expr 5 - 3; expr 7 % 3; expr 3 \< 5; expr a \< b; expr a \| b; expr 0 \| b; expr a \& 0; expr \( 1 + 2 \) \* 3; expr 1 / 0 2>/dev/null || echo zero
+seq 5 -2 1; seq -w 8 10; seq 1 0; seq 0.5 0.5 1.5
+printf 'first line\nsecond\n' > f; { read a; read b c; } < f; echo "$a/$b/$c"; while read -r l; do echo "<$l>"; done < f
+printf 'no newline' > f; while read l; do echo never; done < f; echo "[$l]"
+x=5; x=$x$x; echo $x; x="$x y" ; echo "${x% *}|${x#* }"; y='a*b'; echo "${y#a\*}"; z=aXbXc; echo ${z%X*} ${z%%X*} ${z#*X} ${z##*X}
+echo ${x:-a b} "${x:-a b}"; unset x; echo ${x:-a   b}; echo "${x:-a   b}"; echo ${x:-"a   b"}; for w in ${x:-p q}; do echo "[$w]"; done
+type nosuchcommand > /dev/null 2>&1 || echo unknown; alias x=y; umask > /dev/null; ulimit > /dev/null; echo ok
+set -u; echo ${defined-no}; (echo $undefined) 2>/dev/null || echo unset
+printf 'echo sourced $1; v=5\n' > s.sh; . ./s.sh; echo $v
 """
 
 
