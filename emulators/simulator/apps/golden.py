@@ -1,7 +1,7 @@
 """What a new phone has in it, so that it looks lived in; the same on every phone.
 
-A new phone has its apps' first runs behind it (`App.furnish` sets their flags). After `pm clear` the flags are gone, and
-Markor and Contacts introduce themselves again.
+A new phone has its apps' first runs behind it (`App.furnish` sets their flags). After `pm clear` the flags are gone,
+and Markor and Contacts introduce themselves again.
 """
 
 from __future__ import annotations
