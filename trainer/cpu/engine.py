@@ -91,6 +91,26 @@ def ban_tokens(model: torch.nn.Module, banned: Sequence[int]) -> None:
     head.register_forward_hook(without_banned)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Seen:
+    """Images as the language model gets them, their tokens one after the other."""
+
+    embeddings: Tensor
+    """[tokens, hidden]"""
+    deepstack: tuple[Tensor, ...]
+    """Qwen3-VL's extra features for its first layers, each [tokens, hidden]; empty for Qwen2.5-VL."""
+    grids: Tensor
+    """[images, 3]"""
+
+    @classmethod
+    def joined(cls, images: Sequence[_Seen]) -> _Seen:
+        return cls(
+            embeddings=torch.cat([image.embeddings for image in images]),
+            deepstack=tuple(torch.cat(layer) for layer in zip(*(image.deepstack for image in images), strict=True)),
+            grids=torch.cat([image.grids for image in images]),
+        )
+
+
 class _ImageCache:
     """Pixel values and embeddings by content. Rollouts look at few distinct screens, many times each."""
 
@@ -99,25 +119,35 @@ class _ImageCache:
         self._processor = processor
         self._capacity = capacity
         self._pixels: OrderedDict[str, tuple[Tensor, Tensor]] = OrderedDict()
-        self._embeddings: dict[str, Tensor] = {}
+        self._seen: dict[str, _Seen] = {}
 
     def forget_embeddings(self) -> None:
         """The weights have changed."""
-        self._embeddings.clear()
+        self._seen.clear()
 
-    def embed(self, images: Sequence[Image.Image]) -> tuple[Tensor, Tensor]:
-        """Return the embeddings [tokens, hidden] and grids [images, 3] of the images, in order."""
+    def see(self, images: Sequence[Image.Image]) -> _Seen:
         keys = [self._load(image) for image in images]
-        missing = list(dict.fromkeys(key for key in keys if key not in self._embeddings))
+        missing = list(dict.fromkeys(key for key in keys if key not in self._seen))
         if missing:
-            pixels = torch.cat([self._pixels[key][0] for key in missing])
-            grids = torch.cat([self._pixels[key][1] for key in missing])
-            found = self._model.model.get_image_features(pixels, grids).pooler_output
-            self._embeddings.update(zip(missing, found, strict=True))
-        embedded = torch.cat([self._embeddings[key] for key in keys])
-        grids = torch.cat([self._pixels[key][1] for key in keys])
+            self._seen.update(zip(missing, self._compute(missing), strict=True))
+        seen = _Seen.joined([self._seen[key] for key in keys])
         self._trim()
-        return embedded, grids
+        return seen
+
+    def _compute(self, keys: Sequence[str]) -> list[_Seen]:
+        pixels = torch.cat([self._pixels[key][0] for key in keys])
+        grids = torch.cat([self._pixels[key][1] for key in keys])
+        found = self._model.model.get_image_features(pixels, grids)
+        lengths = [len(each) for each in found.pooler_output]
+        layers = [layer.split(lengths) for layer in getattr(found, "deepstack_features", None) or ()]
+        return [
+            _Seen(
+                embeddings=found.pooler_output[index],
+                deepstack=tuple(layer[index] for layer in layers),
+                grids=grids[index : index + 1],
+            )
+            for index in range(len(keys))
+        ]
 
     def _load(self, image: Image.Image) -> str:
         key = f"{image.size}{hashlib.blake2b(image.tobytes(), digest_size=16).hexdigest()}"
@@ -130,11 +160,11 @@ class _ImageCache:
     def _trim(self) -> None:
         while len(self._pixels) > self._capacity:
             key, _ = self._pixels.popitem(last=False)
-            self._embeddings.pop(key, None)
+            self._seen.pop(key, None)
 
 
 class TorchEngine:
-    """A Qwen2.5-VL (or one shaped like it) that answers batches of requests."""
+    """A Qwen2.5-VL or Qwen3-VL that answers batches of requests."""
 
     def __init__(self, model: Any, processor: Any, config: EngineConfig) -> None:
         self.model = model.eval()
@@ -173,48 +203,52 @@ class TorchEngine:
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
         """Answer all requests together.
 
-        Raises: ValueError: a prompt leaves no room for an answer (`max_row_tokens`).
+        Raises: ValueError: a prompt leaves no room for an answer, or its image tokens are not those of its images.
         """
-        batch = _Batch(requests, self._end_ids, self.config.max_row_tokens, self._random)
-        input_ids, attention_mask = _left_padded(requests, self.tokenizer.pad_token_id)
-        embeddings, grids = self._embed(input_ids, [image for request in requests for image in request.images])
-        positions, _ = self.model.model.get_rope_index(
-            input_ids,
-            mm_token_type_ids=(input_ids == self.model.config.image_token_id).long(),
-            image_grid_thw=grids,
-            attention_mask=attention_mask,
-        )
         from transformers import DynamicCache
 
-        cache = DynamicCache(config=self.model.config.get_text_config())
-        inputs: dict[str, Any] = {"inputs_embeds": embeddings}
+        batch = _Batch(requests, self._end_ids, self.config.max_row_tokens, self._random)
+        input_ids, attention_mask = _left_padded(requests, self.tokenizer.pad_token_id)
+        inputs, positions = self._prompt(input_ids, attention_mask, [each for r in requests for each in r.images])
         next_position = positions.amax(dim=(0, 2)) + 1
+        cache = DynamicCache(config=self.model.config.get_text_config())
         while True:
-            logits = self.model(
+            hidden = self.model.model.language_model(
                 **inputs,
                 attention_mask=attention_mask,
                 position_ids=positions,
                 past_key_values=cache,
                 use_cache=True,
-                logits_to_keep=1,
-            ).logits[:, -1]
-            tokens = batch.draw(logits.float())
+            ).last_hidden_state
+            tokens = batch.draw(self.model.lm_head(hidden[:, -1]).float())
             if batch.done:
                 return batch.generations()
-            inputs = {"input_ids": tokens[:, None]}
+            inputs = {"inputs_embeds": self.model.get_input_embeddings()(tokens[:, None])}
             attention_mask = torch.cat([attention_mask, torch.ones_like(attention_mask[:, :1])], dim=1)
             positions = next_position[None, :, None].expand(3, -1, 1)
             next_position = next_position + 1
 
-    def _embed(self, input_ids: Tensor, images: Sequence[Image.Image]) -> tuple[Tensor, Tensor | None]:
+    def _prompt(
+        self, input_ids: Tensor, attention_mask: Tensor, images: Sequence[Image.Image]
+    ) -> tuple[dict[str, Any], Tensor]:
+        """Return the language model's inputs for the prompts, and their positions [3, rows, tokens]."""
         embeddings = self.model.get_input_embeddings()(input_ids)
-        if not images:
-            return embeddings, None
-        vision, grids = self._images.embed(images)
-        places = (input_ids == self.model.config.image_token_id).unsqueeze(-1)
-        if int(places.sum()) != len(vision):
-            raise ValueError(f"{int(places.sum())} image tokens in the prompts, but the images make {len(vision)}")
-        return embeddings.masked_scatter(places, vision), grids
+        places = input_ids == self.model.config.image_token_id
+        seen = self._images.see(images) if images else None
+        if int(places.sum()) != (len(seen.embeddings) if seen else 0):
+            raise ValueError(f"{int(places.sum())} image tokens in the prompts do not fit {len(images)} images")
+        positions, _ = self.model.model.get_rope_index(
+            input_ids,
+            mm_token_type_ids=places.long(),
+            image_grid_thw=seen.grids if seen else None,
+            attention_mask=attention_mask,
+        )
+        if seen is None:
+            return {"inputs_embeds": embeddings}, positions
+        inputs: dict[str, Any] = {"inputs_embeds": embeddings.masked_scatter(places.unsqueeze(-1), seen.embeddings)}
+        if seen.deepstack:
+            inputs |= {"visual_pos_masks": places, "deepstack_visual_embeds": list(seen.deepstack)}
+        return inputs, positions
 
 
 class _Batch:

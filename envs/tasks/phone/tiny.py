@@ -1,10 +1,11 @@
 """Tasks for a model of a million parameters: what to do is drawn on the screen and told nowhere in words.
 
-Each opens a real page of Settings with its switches in random positions and names two of them in the goal. At least
-one is wrong at the start; which, only the picture shows. Flipping a switch that was right breaks the goal, and
-flipping one that the goal does not name is a side effect. Places do not move, so sight decides between few actions.
+Most open a real page of Settings with its switches in random positions and name two of them in the goal. At least one
+is wrong at the start; which, only the picture shows. Flipping a switch that was right breaks the goal, and flipping
+one that the goal does not name is a side effect. In another a dialog may be in the way. Places do not move, so sight
+decides between few actions.
 
-Splits differ in the combination of goal and initial switches: what is validated was never trained.
+Splits differ in the combination of goal and initial state: what is validated was never trained.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from emulators.device import Device
+from emulators.device import Device, ImageSpec, Tap
 from emulators.state import DeviceState
 from envs.tasks.hand import Hand
 from envs.tasks.phone.base import ALWAYS_ALLOWED, run
@@ -22,10 +23,10 @@ from envs.tasks.task import Check, Outcome, Task
 from envs.types import Split
 
 SETTINGS = "com.android.settings"
+AIRPLANE = "settings/global/airplane_mode_on"
 
-_SPLIT_OF: Mapping[int, Split] = {0: "validation", 1: "test"}
-"""By the remainder of a combination's number; the others are for training."""
-_SPLIT_MODULUS = 5
+_SPLITS: Sequence[Split] = ("train", "validation", "train", "test")
+"""By the remainder of a combination's number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,11 +72,14 @@ class SwitchPage(Task):
     @classmethod
     def sample(cls, rng: random.Random, split: Split) -> Self:
         while True:
-            start = tuple(rng.random() < 0.5 for _ in cls.switches)
-            first, second = sorted(rng.sample(range(cls.named), 2))
-            wanted = {first: rng.random() < 0.5, second: rng.random() < 0.5}
-            wrong = any(start[index] != on for index, on in wanted.items())
-            if wrong and _split_of(start, wanted) == split:
+            pair = sorted(rng.sample(range(cls.named), 2))
+            wanted = {index: rng.random() < 0.5 for index in pair}
+            wrong = rng.choice((pair[:1], pair[1:], pair))
+            start = tuple(
+                wanted[index] != (index in wrong) if index in wanted else rng.random() < 0.5
+                for index in range(len(cls.switches))
+            )
+            if _split_of(start, wanted) == split:
                 return cls(start=start, wanted=wanted)
 
     @property
@@ -108,11 +112,15 @@ class SwitchPage(Task):
 
 
 def _split_of(start: Sequence[bool], wanted: Mapping[int, bool]) -> Split:
-    """Return the split that a combination belongs to, the same on every machine."""
-    bits = (*start, *(on for index, on in sorted(wanted.items())))
-    # A multiplicative hash: neighbouring combinations, which differ in one switch, fall into different splits.
-    number = sum(1 << place for place, bit in enumerate(bits) if bit) * 2654435761 % (1 << 32)
-    return _SPLIT_OF.get((number >> 7) % _SPLIT_MODULUS, "train")
+    """Return the split of a combination. It turns on the goal and on the switches that the goal leaves alone.
+
+    So in every split, for every goal, each of the two named switches is wrong equally often, and both are: no split
+    can be solved better than another without looking.
+    """
+    others = [on for index, on in enumerate(start) if index not in wanted]
+    number = sum(on << place for place, on in enumerate(others))
+    number += sum(on << place for place, on in enumerate(wanted.values())) + sum(wanted)
+    return _SPLITS[number % len(_SPLITS)]
 
 
 class Privacy(SwitchPage):
@@ -139,4 +147,90 @@ class Accessibility(SwitchPage):
     )
 
 
-TINY_TASKS: tuple[type[Task], ...] = (Privacy, Accessibility)
+class Security(SwitchPage):
+    name: ClassVar[str] = "tiny.security"
+    description: ClassVar[str] = "Set two switches of Settings > Security"
+    activity: ClassVar[str] = ".Settings$SecuritySettingsActivity"
+    switches: ClassVar[tuple[Switch, ...]] = (
+        Switch(title="Google Play Protect", namespace="global", setting="package_verifier_enable"),
+        Switch(title="Find My Device", namespace="secure", setting="find_my_device_enabled"),
+        Switch(title="Lock instantly with power button", namespace="secure", setting="power_button_instantly_locks"),
+    )
+
+
+class Location(SwitchPage):
+    name: ClassVar[str] = "tiny.location"
+    description: ClassVar[str] = "Set two switches of Settings > Location"
+    activity: ClassVar[str] = ".Settings$LocationSettingsActivity"
+    switches: ClassVar[tuple[Switch, ...]] = (
+        Switch(title="Use location", namespace="secure", setting="location_mode", on="3"),
+        Switch(title="Wi-Fi scanning", namespace="global", setting="wifi_scan_always_enabled"),
+        Switch(title="Bluetooth scanning", namespace="global", setting="ble_scan_always_enabled"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DialogInTheWay(Task):
+    """Airplane mode has to be switched, but there may be a dialog before the page; choosing in it is a side effect."""
+
+    name: ClassVar[str] = "tiny.dialog"
+    suite: ClassVar[str] = "tiny"
+    description: ClassVar[str] = "Switch airplane mode; a dialog may be in the way"
+    apps: ClassVar[tuple[str, ...]] = (SETTINGS,)
+    max_turns: ClassVar[int] = 4
+    nuisances: ClassVar[tuple[Switch, ...]] = (
+        Switch(title="Data Saver", namespace="global", setting="data_saver_enabled"),
+        Switch(title="Hotspot", namespace="global", setting="wifi_ap_enabled"),
+    )
+    """Drawn as subtitles of the page; splits differ in them."""
+
+    airplane: bool
+    """Wanted; the opposite holds at first."""
+    dialog: bool
+    look: tuple[bool, ...]
+
+    @classmethod
+    def sample(cls, rng: random.Random, split: Split) -> Self:
+        while True:
+            look = tuple(rng.random() < 0.5 for _ in cls.nuisances)
+            if _SPLITS[sum(on << place for place, on in enumerate(look)) % len(_SPLITS)] == split:
+                return cls(airplane=rng.random() < 0.5, dialog=rng.random() < 0.5, look=look)
+
+    @property
+    def goal(self) -> str:
+        return f"Turn Airplane mode {'on' if self.airplane else 'off'}."
+
+    async def setup(self, device: Device, *, timeout_s: float) -> None:
+        commands = [switch.put(on) for switch, on in zip(self.nuisances, self.look, strict=True)]
+        commands.append(f"cmd connectivity airplane-mode {'disable' if self.airplane else 'enable'}")
+        commands.append(f"am start -n '{SETTINGS}/.Settings$NetworkDashboardActivity'")
+        await run(device, commands, timeout_s=timeout_s)
+        if self.dialog:
+            await _tap(device, "Private DNS", timeout_s=timeout_s)
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        on = outcome.state.get(AIRPLANE) == "1"
+        return (Check(name=f"Airplane mode is {'on' if self.airplane else 'off'}", holds=on == self.airplane),)
+
+    def allowed(self) -> Sequence[str]:
+        return (*ALWAYS_ALLOWED, AIRPLANE, "settings/global/wifi_on", "settings/global/bluetooth_on")
+
+    async def solve(self, hand: Hand) -> None:
+        if self.dialog:
+            await hand.tap("Cancel")
+        await hand.tap("Airplane mode")
+        await hand.finish()
+
+
+async def _tap(device: Device, text: str, *, timeout_s: float) -> None:
+    """Tap what has this text. Raises: LookupError: nothing on the screen has it."""
+    screen = await device.observe(ImageSpec(), with_tree=True, timeout_s=timeout_s)
+    for node in screen.tree.walk() if screen.tree else ():
+        if node.text == text:
+            x_px, y_px = node.bounds.center
+            await device.act(Tap(x_px, y_px), timeout_s=timeout_s)
+            return
+    raise LookupError(f"nothing on the screen says {text!r}")
+
+
+TINY_TASKS: tuple[type[Task], ...] = (Privacy, Accessibility, Security, Location, DialogInTheWay)
