@@ -38,12 +38,20 @@ def open_database(
         _confine(connection)
         yield connection
         connection.commit()
-        after = connection.serialize()
+        after = _serialized(connection)
     finally:
         connection.close()
     if after and after != _without_wal(image):
         files.write(path, after)
         on_write()
+
+
+def _serialized(connection: sqlite3.Connection) -> bytes:
+    try:
+        return connection.serialize()
+    except sqlite3.OperationalError:
+        # A database that nothing was ever written to has no pages, and SQLite refuses to serialize that.
+        return b""
 
 
 def _without_wal(image: bytes) -> bytes:

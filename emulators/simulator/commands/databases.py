@@ -12,6 +12,7 @@ from typing import Final
 
 from emulators.simulator.commands.context import Command, Context, UsageError
 from emulators.simulator.databases import open_database
+from emulators.simulator.filesystem import FileTree
 
 _MODES: Final = frozenset({"list", "csv", "line", "column", "json", "tabs", "quote"})
 _MAX_ROWS: Final = 1_000_000
@@ -30,10 +31,10 @@ def _sqlite3(context: Context) -> int:
     if path is None:
         raise UsageError("needs a database file")
     text = "\n".join(statements) if statements else context.stdin().decode("utf-8", "surrogateescape")
-    full = ":memory:" if path == ":memory:" else context.path(path)
+    files, full = (FileTree(), "/memory") if path == ":memory:" else (context.files, context.path(path))
     status = 0
     try:
-        with open_database(context.files, full, on_write=context.phone.invalidate) as connection:
+        with open_database(files, full, on_write=context.phone.invalidate) as connection:
             connection.isolation_level = None
             connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
             status = _run(context, connection, style, text)

@@ -155,6 +155,11 @@ def _cmd(context: Context) -> int:
     return handler(context, rest)
 
 
+def _unknown(context: Context, words: list[str]) -> int:
+    context.shell.streams.stderr.write(f"Unknown command: {' '.join(words)[:80]}\n".encode("utf-8", "replace"))
+    return 255
+
+
 def _cmd_wifi(context: Context, words: list[str]) -> int:
     match words:
         case ["set-wifi-enabled", word]:
@@ -180,7 +185,7 @@ def _cmd_connectivity(context: Context, words: list[str]) -> int:
         case ["airplane-mode", word]:
             return _switch(context, word, context.phone.system.set_airplane_mode)
         case _:
-            return 255
+            return _unknown(context, words)
 
 
 def _cmd_statusbar(context: Context, words: list[str]) -> int:
@@ -191,7 +196,7 @@ def _cmd_statusbar(context: Context, words: list[str]) -> int:
         case ["collapse"]:
             context.state.view.overlay = ""
         case _:
-            return 255
+            return _unknown(context, words)
     context.phone.invalidate()
     return 0
 
@@ -204,7 +209,7 @@ def _cmd_uimode(context: Context, words: list[str]) -> int:
         case ["night", word] if word in modes:
             _put(context, "secure", "ui_night_mode", modes[word])
         case _:
-            return 255
+            return _unknown(context, words)
     current = context.state.settings.get("secure", "ui_night_mode", "1")
     names = {value: name for name, value in modes.items()}
     context.line(f"Night mode: {names.get(current, 'no')}")
@@ -225,7 +230,7 @@ def _cmd_clipboard(context: Context, words: list[str]) -> int:
         case ["set", text]:
             context.phone.system.clipboard = text
         case _:
-            return 255
+            return _unknown(context, words)
     return 0
 
 

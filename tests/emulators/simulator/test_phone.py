@@ -439,6 +439,12 @@ def test_a_file_that_is_no_database_counts_as_empty(phone: Phone) -> None:
     assert phone.state.files.read("/data/garbage.db").startswith(b"SQLite format 3")
 
 
+def test_looking_at_a_database_that_is_not_there_makes_no_file(phone: Phone) -> None:
+    with phone.system.database("/data/none.db") as db:
+        assert db.execute("SELECT 1").fetchone() == (1,)
+    assert not phone.state.files.exists("/data/none.db")
+
+
 def test_threads_take_turns(phone: Phone) -> None:
     def work(number: int) -> None:
         for step in range(30):
