@@ -147,7 +147,7 @@ class AdbClient:
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             raise DeviceLost(f"{whom}: the connection ended ({error!r})") from error
         finally:
-            writer.close()
+            await _closed(writer)
 
 
 async def _ask(stream: AdbStream, request: str, serial: str = "the adb server") -> None:
@@ -170,3 +170,10 @@ async def _read_status(stream: AdbStream, serial: str) -> None:
 
 async def _read_block(stream: AdbStream) -> bytes:
     return await stream.reader.readexactly(int(await stream.reader.readexactly(4), 16))
+
+
+async def _closed(writer: asyncio.StreamWriter) -> None:
+    """Close at once: what was not sent is dropped, so that a peer that does not read cannot hold us up."""
+    writer.transport.abort()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()

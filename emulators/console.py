@@ -68,6 +68,8 @@ class EmulatorConsole:
             raise DeviceLost(f"{where} went away ({error!r})") from error
         finally:
             writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
 
     async def _authenticate(self, greeting: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Send the token when the console asks for it: its greeting names the file that holds it."""

@@ -1,6 +1,7 @@
 """Memory for screenshots: glibc gives a large block back to the kernel and asks for it anew at every frame.
 
-Zeroing those fresh pages costs several times what drawing and copying the frame does (10 MB at 1080x2400).
+Zeroing those fresh pages costs several times what drawing and copying the frame does (10 MB at 1080x2400). And it
+keeps a heap for each thread: a frame's worth of memory for every phone that has a thread of its own.
 """
 
 from __future__ import annotations
@@ -11,15 +12,24 @@ from typing import Final
 _M_TRIM_THRESHOLD: Final = -1
 _M_TOP_PAD: Final = -2
 _M_MMAP_THRESHOLD: Final = -3
+_M_ARENA_MAX: Final = -8
 KEPT_BYTES: Final = 32 * 1024 * 1024
 """The largest block that glibc lets this process keep."""
 
 
 def keep_large_blocks() -> bool:
-    """Let this process keep the memory of its frames; False where the C library is another than glibc."""
+    """Let this process keep the memory of its frames, in one heap; False where the C library is another than glibc.
+
+    Call it before the process starts threads.
+    """
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
         return False
-    kept = mallopt(_M_MMAP_THRESHOLD, KEPT_BYTES)
-    return bool(kept and mallopt(_M_TRIM_THRESHOLD, 4 * KEPT_BYTES) and mallopt(_M_TOP_PAD, KEPT_BYTES // 2))
+    settings = {
+        _M_MMAP_THRESHOLD: KEPT_BYTES,
+        _M_TRIM_THRESHOLD: 4 * KEPT_BYTES,
+        _M_TOP_PAD: KEPT_BYTES // 2,
+        _M_ARENA_MAX: 1,
+    }
+    return all(mallopt(option, value) for option, value in settings.items())

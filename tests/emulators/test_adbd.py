@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -88,6 +89,8 @@ async def connected(server: PhoneServer, *, hello: bytes = HELLO) -> AsyncIterat
         yield peer
     finally:
         writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
 
 
 async def assert_well(server: PhoneServer) -> None:

@@ -131,6 +131,7 @@ def test_garbage_ends_its_connection_at_worst(lines: list[bytes]) -> None:
             async with asyncio.timeout(5):
                 await reader.read(-1)
             writer.close()
+            await writer.wait_closed()
             assert await console_of(server).command("ping") == "I am alive!"
         finally:
             await host.close()

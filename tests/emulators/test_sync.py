@@ -95,6 +95,7 @@ def with_peer(test: Callable[[SyncPeer, Phone], Coroutine[Any, Any, None]]) -> N
                 await peer.open()
                 await each(peer, phone)
                 writer.close()
+                await writer.wait_closed()
         finally:
             await server.close()
 
