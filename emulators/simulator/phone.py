@@ -177,7 +177,17 @@ class Phone:
     def double_tap(self, x_px: int, y_px: int) -> None:
         from emulators.simulator import input as touch
 
-        self._act(lambda: touch.double_tap(self, x_px, y_px))
+        with self.lock:
+            self._act(lambda: touch.tap(self, x_px, y_px))
+            self.second_tap(x_px, y_px)
+
+    def second_tap(self, x_px: int, y_px: int) -> None:
+        """Make the tap just done a double tap; takes no time of its own."""
+        from emulators.simulator import input as touch
+
+        with self.lock:
+            touch.second_tap(self, x_px, y_px)
+            self.invalidate()
 
     def long_press(self, x_px: int, y_px: int, duration_ms: int = 1000) -> None:
         from emulators.simulator import input as touch

@@ -56,7 +56,14 @@ def _duration(numbers: list[int], position: int, default: int) -> int:
 
 def _tap(context: Context, words: list[str]) -> None:
     x, y = _numbers(words, 2, 2)
-    context.phone.tap(x, y)
+    shell = context.shell
+    if shell.last_tap == (x, y):
+        # `input tap X Y && input tap X Y` is how a double tap is said.
+        context.phone.second_tap(x, y)
+        shell.last_tap = None
+    else:
+        context.phone.tap(x, y)
+        shell.last_tap = (x, y)
 
 
 def _swipe(context: Context, words: list[str]) -> None:
@@ -133,6 +140,8 @@ def _input(context: Context) -> int:
         known = ", ".join(sorted(_EVENTS))
         return context.fail(f"Error: Unknown command: {words[0] if words else ''} (there are {known})", 255)
     try:
+        if words[0] != "tap":
+            context.shell.last_tap = None
         event(context, words[1:])
     except (UsageError, ActionRejected) as error:
         context.shell.streams.stderr.write(f"{error}\n".encode("utf-8", "replace"))

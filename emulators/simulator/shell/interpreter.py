@@ -82,6 +82,8 @@ class Shell:
         self._substituted_status: int | None = None
         self._conditions = 0
         self.loops = 0
+        self.last_tap: tuple[int, int] | None = None
+        """Where this shell's last `input tap` went."""
 
     @property
     def files(self) -> FileTree:

@@ -596,6 +596,13 @@ def test_settings_content_provider(phone: Phone) -> None:
     assert phone.shell("content query --uri nonsense").exit_code == 1
 
 
+def test_two_taps_of_one_command_line_are_a_double_tap(phone: Phone) -> None:
+    twin = phone.fork("twin")
+    twin.double_tap(540, 1200)
+    out(phone, "input tap 540 1200 && input tap 540 1200")
+    assert phone.state_hash() == twin.state_hash()
+
+
 def test_time_passes_only_by_waiting_and_acting(phone: Phone) -> None:
     start = int(out(phone, "date +%s"))
     assert int(out(phone, "ls > /dev/null; date +%s")) == start
