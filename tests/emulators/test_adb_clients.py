@@ -183,6 +183,65 @@ def test_uiautomator2_restarts_its_server(ui: uiautomator2.Device) -> None:
     assert ui.info["displayWidth"] == 360
 
 
+def test_uiautomator2_moves_fingers(ui: uiautomator2.Device, lab_phone: LabPhone) -> None:
+    ui.app_start("com.android.settings")
+    before = ui.dump_hierarchy()
+    ui.swipe(180, 700, 180, 200, duration=0.2)
+    assert ui.dump_hierarchy() != before
+    ui.swipe_points([(180, 200), (180, 400), (180, 760)], 0.2)
+    ui.touch.down(180, 700).move(180, 500).up(180, 200)
+    assert ui.dump_hierarchy() != before
+    ui(scrollable=True).scroll.toBeginning()
+    assert ui.dump_hierarchy() == before
+    assert ui(scrollable=True).scroll.to(textContains="About")
+    ui(scrollable=True).fling.forward()
+    ui(scrollable=True).drag_to(180, 500)
+    ui.drag(180, 200, 180, 300)
+    ui.long_click(180, 400, 0.6)
+    ui.double_click(180, 400)
+    ui.press("home")
+    assert ui.app_current()["package"] == lab_phone.phone.foreground.split("/")[0]
+
+
+def test_uiautomator2_presses_keys_and_turns_the_screen_off(ui: uiautomator2.Device, lab_phone: LabPhone) -> None:
+    ui.app_start("com.android.settings")
+    ui.press("recent")
+    ui.press(4)
+    ui.press("home")
+    ui.screen_off()
+    assert ui.info["screenOn"] is False
+    ui.screen_on()
+    assert ui.info["screenOn"] is True
+    ui.open_notification()
+    assert lab_phone.phone.state.view.overlay == "shade"
+    ui.press("back")
+    ui.open_quick_settings()
+    assert lab_phone.phone.state.view.overlay == "shade"
+    with pytest.raises(uiautomator2.exceptions.RPCError):
+        ui.press("hyper")
+
+
+def test_uiautomator2_describes_objects(ui: uiautomator2.Device) -> None:
+    ui.app_start("com.android.settings")
+    rows = ui(className="android.widget.TextView")
+    assert len(rows) == rows.count > 3
+    assert [info["text"] for info in rows.info_list()] == [rows[index].info["text"] for index in range(rows.count)]
+    assert rows[0].info["bounds"]["right"] <= 360
+    assert ui(scrollable=True).child(className="android.widget.TextView").exists
+    assert rows[0].wait_gone(timeout=0.1) is False
+    assert ui(text="nothing").wait_gone(timeout=0.1) is True
+
+
+def test_uiautomator2_turns_the_screen(ui: uiautomator2.Device) -> None:
+    ui.set_orientation("left")
+    assert ui.orientation == "left"
+    assert ui.window_size() == (800, 360)
+    assert ui.screenshot().size == (800, 360)
+    ui.set_orientation("natural")
+    assert ui.window_size() == (360, 800)
+    ui.freeze_rotation(False)
+
+
 def test_one_adb_server_serves_many_phones(lab: Lab, lab_phone: LabPhone) -> None:
     others = [lab.start_phone(lab_phone.phone.config) for _ in range(20)]
     try:

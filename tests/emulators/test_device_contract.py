@@ -191,6 +191,17 @@ async def test_a_closed_device_is_lost(device: Device) -> None:
         await device.shell("echo", timeout_s=T)
 
 
+async def test_it_may_be_turned(device: Device) -> None:
+    await device.shell("settings put system accelerometer_rotation 0; settings put system user_rotation 1", timeout_s=T)
+    screen = await device.observe(ImageSpec(), with_tree=True, timeout_s=T)
+    assert (screen.width_px, screen.height_px) == (HEIGHT, WIDTH)
+    assert (screen.image.width_px, screen.image.height_px) == (HEIGHT, WIDTH)
+    assert (await device.screenshot(timeout_s=T)).shape == (WIDTH, HEIGHT, 3)
+    await device.act(Tap(HEIGHT - 1, 10), timeout_s=T)
+    with pytest.raises(ActionRejected):
+        await device.act(Tap(10, HEIGHT - 1), timeout_s=T)
+
+
 async def test_text_is_typed_as_it_stands(device: Device) -> None:
     await device.act(OpenApp("Contacts"), timeout_s=T)
     await tap_on(device, "Create contact")
