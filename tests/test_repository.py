@@ -88,6 +88,14 @@ def test_readme_commands_are_those_that_ci_runs() -> None:
     assert "scripts/readme_commands.py" in (ROOT / ".ci/run").read_text()
 
 
+@pytest.mark.train
+def test_readme_lists_the_tasks_of_the_recipe() -> None:
+    from trainer.recipe import compose_recipe
+
+    readme = (ROOT / "README.md").read_text()
+    assert [task for task in compose_recipe("tiny_phone").data.episodes.tasks if f"`{task}`" not in readme] == []
+
+
 def test_links_of_the_documents_lead_somewhere() -> None:
     broken = []
     for path in tracked(".md"):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
+from transformers.utils.logging import disable_progress_bar
 
 from envs.errors import TaskError
 from envs.types import ImageRef, SessionOptions
@@ -55,6 +56,7 @@ class CheckpointPolicy(ModelPolicy):
         self._chat: VerlChatTokens | None = None
 
     async def open(self) -> None:
+        disable_progress_bar()  # there is one for the episodes
         rows = EngineConfig(max_row_tokens=self._budget.prompt_tokens + self._budget.response_tokens)
         engine = await asyncio.to_thread(TorchEngine.load, self._model_folder, rows)
         self._engine = BatchingEngine(engine)
