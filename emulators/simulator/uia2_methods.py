@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import time
 from collections.abc import Callable
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Final
 
 from emulators.device import ImageSpec
 from emulators.keys import KEY_NAMES
+from emulators.simulator.finger import Finger
 from emulators.simulator.gate import PhoneGate
 from emulators.simulator.uia2_selector import Selector, find_all
 from emulators.ui import Bounds, UiNode, to_xml
@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
 MS_PER_STEP: Final = 5
 """uiautomator moves a finger every 5 ms."""
-LONG_PRESS_S: Final = 0.5
 MAX_WAIT_MS: Final = 300_000
 _POLL_MS: Final = 250
 _META_CTRL: Final = 0x1000
-_SLOP_DP: Final = 8
 _MAX_SWIPES: Final = 100
 _KEYS: Final = {
     "home": "HOME",
@@ -295,28 +293,6 @@ class Uia2Methods:
             if not self.scroll_forward(phone, selector, vertical):
                 return False
         return False
-
-
-class Finger:
-    """Touch events that come one by one, put together into the gesture they make when the finger lifts."""
-
-    def __init__(self) -> None:
-        self._down: tuple[int, int, float] | None = None
-
-    def move(self, phone: Phone, action: int, x: int, y: int) -> None:
-        """Take one event: 0 down, 1 up, 2 move (MotionEvent)."""
-        if action == 0:
-            self._down = (x, y, time.monotonic())
-        elif action == 1 and self._down is not None:
-            start_x, start_y, since_s = self._down
-            self._down = None
-            held_s = time.monotonic() - since_s
-            if max(abs(x - start_x), abs(y - start_y)) > phone.density_dpi * _SLOP_DP / 160:
-                phone.swipe(start_x, start_y, x, y, max(1, round(held_s * 1000)))
-            elif held_s >= LONG_PRESS_S:
-                phone.long_press(x, y, round(held_s * 1000))
-            else:
-                phone.tap(x, y)
 
 
 def _one(phone: Phone, selector: Selector) -> UiNode:
