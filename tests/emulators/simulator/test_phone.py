@@ -317,7 +317,8 @@ def test_snapshots_are_cheap(phone: Phone) -> None:
         phone.restore(snapshot)
         phone.fork("x")
         times.append(time.perf_counter() - started)
-    assert min(times) < 0.005
+    # 0.4 ms on a free core; the bound leaves room for coverage and busy machines.
+    assert min(times) < 0.01
 
 
 # --- time ------------------------------------------------------------------------------------------------------------
