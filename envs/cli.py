@@ -15,6 +15,14 @@ import typer
 
 from envs.errors import TaskError
 from envs.phones import PhonesConfig, Transport, phone_source
+from envs.trust_options import (
+    ClientAuthority,
+    ServerCertificate,
+    ServerKey,
+    ServerPlaintext,
+    TokenFile,
+    token_from_environment,
+)
 
 if TYPE_CHECKING:
     from envs.server import EnvServer, ServerConfig
@@ -31,7 +39,7 @@ MALLOC: Final = {
 
 @app.command()
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on; off loopback with token and TLS.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 7000,
     phones: Annotated[int, typer.Option(min=0, help="Phones to keep running. 0: text-only tasks.")] = 4,
     transport: Annotated[Transport, typer.Option(help="How phones are reached.")] = Transport.DIRECT,
@@ -39,6 +47,11 @@ def serve(
     height: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 2400,
     max_sessions: Annotated[int, typer.Option(min=1, help="Open at once.")] = 512,
     drain_s: Annotated[float, typer.Option(min=0, help="How long calls under way may go on at the end.")] = 5.0,
+    token_file: TokenFile = None,
+    tls_cert: ServerCertificate = None,
+    tls_key: ServerKey = None,
+    tls_client_ca: ClientAuthority = None,
+    plaintext: ServerPlaintext = False,
     parent_pid: Annotated[int, typer.Option(min=0, help="Stop when this process ends. 0: none.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Say where it listens as one line of JSON.")] = False,
 ) -> None:
@@ -47,10 +60,20 @@ def serve(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is told by us, in one line
     from envs.limits import Limits
     from envs.server import ServerConfig
+    from envs.trust import ServerTrustFiles
 
+    files = ServerTrustFiles(
+        token_file=token_file, certificate=tls_cert, key=tls_key, client_ca=tls_client_ca, plaintext=plaintext
+    )
     try:
         phones_config = PhonesConfig(transport=transport, phones=phones, width_px=width, height_px=height)
-        config = ServerConfig(host=host, port=port, drain_s=drain_s, limits=Limits(max_sessions=max_sessions))
+        config = ServerConfig(
+            host=host,
+            port=port,
+            drain_s=drain_s,
+            limits=Limits(max_sessions=max_sessions),
+            trust=files.load(token=token_from_environment()),
+        )
     except ValueError as error:
         raise TaskError(str(error)) from None
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:

@@ -23,7 +23,8 @@ import grpc
 from envs import convert
 from envs.client_session import Session
 from envs.errors import InfrastructureError, RLFactoryError
-from envs.faults import from_metadata
+from envs.faults import WATCHING, from_metadata
+from envs.trust import ClientTrust
 from envs.types import Observation, ResetResult, SessionOptions, Split, StepResult, TaskInfo, ToolCall
 from envs.v1 import env_pb2 as pb
 from envs.v1 import env_pb2_grpc as pb_grpc
@@ -112,17 +113,24 @@ class WatchEvent:
 class EnvClient:
     """A connection to one environment service; safe for many tasks of one event loop at once."""
 
-    def __init__(self, address: str, *, config: ClientConfig | None = None) -> None:
+    def __init__(self, address: str, *, config: ClientConfig | None = None, trust: ClientTrust | None = None) -> None:
         """Prepare a client of the service at `host:port`; nothing is connected before `async with`."""
         self.address = address
         self.config = config or ClientConfig()
+        self.trust = trust or ClientTrust()
+        self._metadata = self.trust.metadata
         self._channel: grpc.aio.Channel | None = None
         self._stub: Any = None
         self._images: dict[str, dict[str, bytes]] = {}
 
     async def __aenter__(self) -> Self:
-        """Connect. Raises: InfrastructureError: nobody answers at the address within `connect_timeout_s`."""
-        self._channel = grpc.aio.insecure_channel(
+        """Connect.
+
+        Raises:
+            InfrastructureError: nobody answers at the address within `connect_timeout_s`, or not whom we trust.
+            TaskError: the token would cross a network in plain text.
+        """
+        self._channel = self.trust.channel(
             self.address,
             options=(
                 ("grpc.max_receive_message_length", self.config.max_message_bytes),
@@ -136,8 +144,9 @@ class EnvClient:
             async with asyncio.timeout(self.config.connect_timeout_s):
                 await self._channel.channel_ready()
         except TimeoutError:
+            why = await self._why_not()
             await self.aclose()
-            raise InfrastructureError(f"no environment service at {self.address}") from None
+            raise InfrastructureError(f"no environment service at {self.address}{why}") from None
         except BaseException:
             await self.aclose()
             raise
@@ -148,6 +157,21 @@ class EnvClient:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await asyncio.shield(self.aclose())
+
+    async def _why_not(self) -> str:
+        """Return what stands between us and the service, as gRPC tells it to a call; "" when it tells nothing new."""
+        stub = pb_grpc.EnvServiceStub(self._channel)  # type: ignore[no-untyped-call]
+        try:
+            await stub.Status(pb.StatusRequest(), timeout=1.0)
+        except grpc.aio.AioRpcError as error:
+            details = error.details() or ""
+        else:
+            details = ""
+        if "handshak" in details.lower() or "ssl" in details.lower():
+            return f": the TLS handshake failed ({details})"
+        if "socket closed" in details.lower():
+            return ": it closed the connection (does it speak TLS?)"
+        return ""
 
     async def aclose(self) -> None:
         """Close the connection; sessions left open end with their leases. Idempotent."""
@@ -250,12 +274,11 @@ class EnvClient:
 
         Raises: LimitExceeded: too many clients watch.
         """
-        stream = self._open_stub().Watch(pb.WatchRequest(session=session))
+        stream = self._open_stub().Watch(pb.WatchRequest(session=session), metadata=self._metadata)
         try:
             async with asyncio.timeout(self.config.call_timeout_s):
-                await stream.initial_metadata()
-            if stream.done():
-                await stream.read()  # raises what the server refused with
+                if WATCHING not in tuple(await stream.initial_metadata() or ()):
+                    await stream.read()  # raises what the server refused with
             yield self._events(stream)
         except TimeoutError:
             raise InfrastructureError(f"environment service at {self.address}: Watch was not answered") from None
@@ -292,7 +315,7 @@ class EnvClient:
 
     async def _call(self, method: Callable[..., Awaitable[Message]], request: object, *, timeout_s: float) -> Message:
         try:
-            return await method(request, timeout=timeout_s)
+            return await method(request, timeout=timeout_s, metadata=self._metadata)
         except grpc.aio.AioRpcError as error:
             raise _ours(error, self.address) from None
 
@@ -311,7 +334,7 @@ class EnvClient:
         for attempt in range(1, self.config.retry.attempts + 1):
             left_s = deadline - time.monotonic()
             try:
-                return await method()(request, timeout=min(attempt_s, left_s))
+                return await method()(request, timeout=min(attempt_s, left_s), metadata=self._metadata)
             except grpc.aio.AioRpcError as error:
                 left_s = deadline - time.monotonic() - backoff_s
                 if attempt == self.config.retry.attempts or left_s <= 0 or not _is_transport_failure(error):

@@ -6,19 +6,18 @@ run in our tests against our server, and on a host of real emulators. A server n
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
-import json
 import sys
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import grpc
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from envs.client import EnvClient, Session
 from envs.errors import (
@@ -48,6 +47,9 @@ class Target:
     task: str
     seed: int = 11
     options: SessionOptions = field(default_factory=lambda: SessionOptions(with_tree=True))
+
+    def channel(self) -> grpc.aio.Channel:
+        return self.client.trust.channel(self.client.address)
 
 
 Refusal = TypeVar("Refusal", bound=RLFactoryError)
@@ -159,10 +161,7 @@ async def tells_the_model_its_mistakes(target: Target) -> None:
 
 async def sends_each_picture_once(target: Target) -> None:
     async with _session(target) as session:
-        channel = grpc.aio.insecure_channel(target.client.address)
-        async with channel:
-            stub = pb_grpc.EnvServiceStub(channel)  # type: ignore[no-untyped-call]
-            response = await stub.Step(pb.StepRequest(session=session.id, seq=1), timeout=30)
+        response = await _bare_step(target, pb.StepRequest(session=session.id, seq=1))
         image = session.observation.image
         expect(image is not None and response.observation.image.digest == image.digest, "a still screen changed")
         expect(not response.observation.image.data, "a picture was sent twice")
@@ -256,14 +255,12 @@ async def errors_name_their_reason(target: Target) -> None:
         await _raises(LimitExceeded, client.step(session.id, 1, calls), "5000 calls in a step")
         await _raises(LimitExceeded, client.fork(session.id, 100_000), "100000 forks")
         bad = pb.StepRequest(session=session.id, seq=1, calls=[pb.ToolCall(name="phone", arguments_json="{")])
-        async with grpc.aio.insecure_channel(client.address) as channel:
-            stub = pb_grpc.EnvServiceStub(channel)  # type: ignore[no-untyped-call]
-            try:
-                await stub.Step(bad, timeout=10)
-            except grpc.aio.AioRpcError as refused:
-                expect(refused.code() is grpc.StatusCode.INVALID_ARGUMENT, f"bad JSON is {refused.code()}")
-            else:
-                raise NotConforming("bad JSON was taken")
+        try:
+            await _bare_step(target, bad)
+        except grpc.aio.AioRpcError as refused:
+            expect(refused.code() is grpc.StatusCode.INVALID_ARGUMENT, f"bad JSON is {refused.code()}")
+        else:
+            raise NotConforming("bad JSON was taken")
 
 
 async def tells_watchers_what_happens(target: Target) -> None:
@@ -281,19 +278,20 @@ async def tells_watchers_what_happens(target: Target) -> None:
 
 
 async def answers_health_checks(target: Target) -> None:
-    async with grpc.aio.insecure_channel(target.client.address) as channel:
+    async with target.channel() as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         answer = await stub.Check(health_pb2.HealthCheckRequest(service="envs.v1.EnvService"), timeout=10)
     expect(answer.status == health_pb2.HealthCheckResponse.SERVING, "health is not SERVING")
 
 
 async def describes_itself_by_reflection(target: Target) -> None:
-    def methods() -> list[str]:
-        with grpc.insecure_channel(target.client.address) as channel:
-            file = ProtoReflectionDescriptorDatabase(channel).FindFileContainingSymbol("envs.v1.EnvService")
-        return [method.name for method in file.service[0].method]
-
-    expect("Reset" in await asyncio.to_thread(methods), "reflection does not know Reset")
+    question = reflection_pb2.ServerReflectionRequest(file_containing_symbol="envs.v1.EnvService")
+    async with target.channel() as channel:
+        stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+        answers = stub.ServerReflectionInfo(iter([question]), timeout=10, metadata=target.client.trust.metadata)
+        answer = await answers.read()
+    file = FileDescriptorProto.FromString(answer.file_descriptor_response.file_descriptor_proto[0])
+    expect("Reset" in [method.name for method in file.service[0].method], "reflection does not know Reset")
 
 
 BEHAVIOURS: tuple[Behaviour, ...] = (
@@ -340,6 +338,14 @@ async def _raises(kind: type[Refusal], work: Awaitable[object], what: str) -> Re
     raise NotConforming(f"{what} was not refused as {kind.__name__}")
 
 
+async def _bare_step(target: Target, request: pb.StepRequest) -> pb.StepResponse:
+    """Send a step past the client, which would neither send every request nor show all of an answer."""
+    async with target.channel() as channel:
+        stub = pb_grpc.EnvServiceStub(channel)  # type: ignore[no-untyped-call]
+        response: pb.StepResponse = await stub.Step(request, timeout=30, metadata=target.client.trust.metadata)
+    return response
+
+
 async def _until_gone(target: Target, session: str) -> None:
     """Return when no phone is held by the session. Raises: NotConforming: not within 10 s."""
     deadline = time.monotonic() + 10
@@ -362,35 +368,7 @@ async def examine(target: Target, behaviours: Sequence[Behaviour] = BEHAVIOURS) 
     return tuple(findings)
 
 
-async def _main(address: str, task: str, *, as_json: bool) -> int:
-    async with EnvClient(address) as client:
-        if not task:
-            task = next((info.name for info in await client.list_tasks() if "phone" in info.tools), "")
-            expect(bool(task), "the server offers no task with a phone: name one with --task")
-        findings = await examine(Target(client=client, task=task))
-    if as_json:
-        print(json.dumps([asdict(finding) for finding in findings], indent=2))
-    else:
-        for finding in findings:
-            print(
-                f"{'ok  ' if not finding.problem else 'FAIL'} {finding.name} ({finding.wall_s:.2f} s) {finding.problem}"
-            )
-    return 1 if any(finding.problem for finding in findings) else 0
-
-
-def main() -> int:
-    """Examine a server and return the exit code: 0 if it conforms."""
-    parser = argparse.ArgumentParser(prog="python -m envs.conformance", description="Examine an environment server.")
-    parser.add_argument("address", help="host:port")
-    parser.add_argument("--task", default="", help="the phone task to play (default: the first one offered)")
-    parser.add_argument("--json", action="store_true", help="print a JSON array")
-    arguments = parser.parse_args()
-    try:
-        return asyncio.run(_main(arguments.address, arguments.task, as_json=arguments.json))
-    except (NotConforming, RLFactoryError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-
-
 if __name__ == "__main__":
+    from envs.conformance_cli import main
+
     sys.exit(main())

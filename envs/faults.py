@@ -20,16 +20,20 @@ from envs.errors import (
     RLFactoryError,
     SessionNotFound,
     TaskError,
+    Unauthenticated,
     UnknownName,
 )
 
 DOMAIN: Final = "rlfactory"
 DETAILS_KEY: Final = "grpc-status-details-bin"
+WATCHING: Final = ("rlfactory-watching", "1")
+"""Initial metadata of a Watch that began; that of a refusal is empty, and its status may come later."""
 
 CODES: Final[dict[str, grpc.StatusCode]] = {
     UnknownName.reason: grpc.StatusCode.NOT_FOUND,
     SessionNotFound.reason: grpc.StatusCode.NOT_FOUND,
     TaskError.reason: grpc.StatusCode.INVALID_ARGUMENT,
+    Unauthenticated.reason: grpc.StatusCode.UNAUTHENTICATED,
     OutOfOrder.reason: grpc.StatusCode.FAILED_PRECONDITION,
     EpisodeOver.reason: grpc.StatusCode.FAILED_PRECONDITION,
     LimitExceeded.reason: grpc.StatusCode.RESOURCE_EXHAUSTED,
@@ -46,6 +50,7 @@ CLASSES: Final[dict[str, type[RLFactoryError]]] = {
     for cls in (
         TaskError,
         UnknownName,
+        Unauthenticated,
         SessionNotFound,
         OutOfOrder,
         EpisodeOver,

@@ -16,12 +16,14 @@ from grpc_reflection.v1alpha import reflection
 from emulators.device import ImageSpec
 from emulators.errors import DeviceError
 from emulators.pool import PhoneSource, Pool, PoolConfig
+from envs.gate import Gate
 from envs.host import SessionHost
 from envs.limits import Limits
 from envs.rewards.rubric import Rubric
 from envs.service import EnvService
 from envs.tasks.registry import TaskRegistry, default_registry
 from envs.tools.registry import ToolRegistry, default_tools
+from envs.trust import ServerTrust
 from envs.v1 import env_pb2 as pb
 from envs.v1 import env_pb2_grpc as pb_grpc
 
@@ -46,8 +48,10 @@ class ServerConfig:
     """How long calls under way may go on when the server stops."""
     max_concurrent_calls: int = 4096
     limits: Limits = field(default_factory=Limits)
+    trust: ServerTrust = field(default_factory=ServerTrust)
 
     def __post_init__(self) -> None:
+        self.trust.require_safe(self.host)
         if not 0 <= self.port <= 65535:
             raise ValueError(f"port must be from 0 to 65535, got {self.port}")
         if self.drain_s < 0:
@@ -77,12 +81,13 @@ class EnvServer:
                 ("grpc.so_reuseport", 0),
             ),
             maximum_concurrent_rpcs=config.max_concurrent_calls,
+            interceptors=(Gate(config.trust.tokens),) if config.trust.tokens else (),
         )
         pb_grpc.add_EnvServiceServicer_to_server(EnvService(self.host), server)  # type: ignore[no-untyped-call]
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
         try:
-            port = server.add_insecure_port(f"{config.host}:{config.port}")
+            port = _listen(server, f"{config.host}:{config.port}", config.trust)
         except RuntimeError:
             port = 0
         if not port:
@@ -106,6 +111,13 @@ class EnvServer:
     async def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
         for name in ("", SERVICE_NAME):
             await self._health.set(name, status)
+
+
+def _listen(server: grpc.aio.Server, address: str, trust: ServerTrust) -> int:
+    """Return the port that the server got; 0 or a RuntimeError says that there is none to be had."""
+    credentials = trust.credentials()
+    port = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
+    return int(port)
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from emulators.errors import DeviceError
 from emulators.pool import PhoneState, PhoneStatus
 from envs import convert
 from envs.errors import InfrastructureError, RLFactoryError
-from envs.faults import device_failure, to_status
+from envs.faults import WATCHING, device_failure, to_status
 from envs.host import SessionHost
 from envs.v1 import env_pb2 as pb
 from envs.v1 import env_pb2_grpc as pb_grpc
@@ -126,7 +126,7 @@ class EnvService(pb_grpc.EnvServiceServicer):
             events = self._host.events.watch(request.session)
         except RLFactoryError as error:
             await _abort(context, error)
-        await context.send_initial_metadata(())  # tells the client that it misses nothing from here on
+        await context.send_initial_metadata((WATCHING,))  # tells the client that it misses nothing from here on
         async for event in events:
             yield pb.Event(
                 time_s=event.time_s,

@@ -13,8 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from envs.errors import InfrastructureError
+from envs.trust_options import (
+    Authority,
+    ClientCertificate,
+    ClientKey,
+    ClientPlaintext,
+    ServerName,
+    TokenFile,
+    token_from_environment,
+)
 
 if TYPE_CHECKING:
+    from envs.trust import ClientTrust
     from trainer.evaluate import EvalConfig, Evaluation
     from trainer.policies import Policy
 
@@ -74,6 +84,12 @@ def evaluate_policy(
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
     ablate: Annotated[Literal["image"] | None, typer.Option(help="Take this from the policy.")] = None,
     address: Annotated[str, typer.Option(help="A running service; empty: start one for this evaluation.")] = "",
+    token_file: TokenFile = None,
+    tls_ca: Authority = None,
+    tls_cert: ClientCertificate = None,
+    tls_key: ClientKey = None,
+    tls_server_name: ServerName = "",
+    plaintext: ClientPlaintext = False,
     dialect: Annotated[str, typer.Option(help="How an endpoint's model writes actions.")] = "qwen2_5_vl",
     max_pixels: Annotated[int | None, typer.Option(min=1, help="Pixel budget of a screenshot.")] = None,
     temperature: Annotated[float, typer.Option(min=0.0, help="Of the policy's sampling; 0 is greedy.")] = 0.0,
@@ -81,6 +97,7 @@ def evaluate_policy(
     as_json: Annotated[bool, typer.Option("--json", help="Figures as JSON.")] = False,
 ) -> None:
     """Evaluate a policy over a split of tasks."""
+    from envs.trust import ClientTrustFiles
     from trainer.evaluate import EvalConfig
     from trainer.policies import PolicyConfig, make_policy
     from trainer.stage import Ablation
@@ -104,12 +121,21 @@ def evaluate_policy(
         first_seed=seed,
         ablation=Ablation(ablate) if ablate else None,
     )
-    result = asyncio.run(run_evaluation(player, config, address=address, out=out, quiet=as_json))
+    files = ClientTrustFiles(
+        token_file=token_file,
+        ca=tls_ca,
+        certificate=tls_cert,
+        key=tls_key,
+        server_name=tls_server_name,
+        plaintext=plaintext,
+    )
+    trust = files.load(token=token_from_environment()) if address else None
+    result = asyncio.run(run_evaluation(player, config, address=address, trust=trust, out=out, quiet=as_json))
     show(result, out=out, as_json=as_json)
 
 
 async def run_evaluation(
-    policy: Policy, config: EvalConfig, *, address: str, out: Path | None, quiet: bool
+    policy: Policy, config: EvalConfig, *, address: str, trust: ClientTrust | None = None, out: Path | None, quiet: bool
 ) -> Evaluation:
     """Evaluate against the service at the address, or against one of its own when there is none."""
     from contextlib import AsyncExitStack
@@ -130,7 +156,7 @@ async def run_evaluation(
         if not address:
             service = local_service(ServiceConfig(phones=min(config.concurrency, config.episodes * config.attempts)))
             address = (await stack.enter_async_context(service)).address
-        client = await stack.enter_async_context(EnvClient(address))
+        client = await stack.enter_async_context(EnvClient(address, trust=trust))
         stack.push_async_callback(policy.close)
         await policy.open()
         bar = stack.enter_context(progress_bar(Console(stderr=True, quiet=quiet), config.episodes * config.attempts))

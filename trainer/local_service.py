@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from envs.errors import InfrastructureError
+from envs.trust_options import VARIABLES
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,12 +59,14 @@ async def local_service(config: ServiceConfig) -> AsyncIterator[LocalService]:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rlfactory-"))
         log_path = config.log_path or Path(folder, "service.log")
         # A session of its own: Ctrl-C reaches us alone, and we end the service when the episodes have let go of it.
+        # Tokens in our environment are for services of others; this one is on loopback and ours alone.
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "rlfactory", *config.arguments()),
             stdin=DEVNULL,
             stdout=PIPE,
             stderr=stack.enter_context(log_path.open("ab")),
             start_new_session=True,
+            env={name: value for name, value in os.environ.items() if name not in VARIABLES},
         )
         try:
             yield await _announced(process, config.start_timeout_s, log_path)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from envs.trust import ClientTrustFiles
 from envs.types import ImageFormat, SessionOptions
 from trainer.dialects import Dialect
 from trainer.rollout import RolloutConfig, session_options
@@ -29,6 +31,8 @@ class RolloutSettings:
     """Record every n-th training prompt's episodes in full; 0: none."""
     record_every_eval: int
     rollout: RolloutConfig
+    trust: ClientTrustFiles = field(default_factory=ClientTrustFiles)
+    """What the service wants of us."""
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> RolloutSettings:
@@ -45,6 +49,7 @@ class RolloutSettings:
             record_every_train=int(record["every_train"]),
             record_every_eval=int(record["every_eval"]),
             rollout=RolloutConfig(**{name: deadlines[name] for name in deadlines}),
+            trust=_trust_files(config.get("trust") or {}),
         )
 
     def options(self, dialect: Dialect, *, with_tree: bool = False) -> SessionOptions:
@@ -57,3 +62,10 @@ class RolloutSettings:
             step_timeout_s=self.rollout.step_timeout_s,
         )
         return session_options(dialect, asked)
+
+
+def _trust_files(section: Mapping[str, Any]) -> ClientTrustFiles:
+    paths = {name: Path(section[name]) for name in ("token_file", "ca", "certificate", "key") if section.get(name)}
+    return ClientTrustFiles(
+        **paths, server_name=str(section.get("server_name") or ""), plaintext=bool(section.get("plaintext"))
+    )

@@ -196,7 +196,7 @@ class _Run:
             count=self._own.warm_start.episodes,
             first_seed=self._own.warm_start.first_seed + self._own.seed * self._own.warm_start.episodes,
         )
-        async with EnvClient(address) as client:
+        async with EnvClient(address, trust=settings.trust.load()) as client:
             demonstrations = await warm_start.record(
                 client, source.rows(), settings=settings, dialect=get_dialect(settings.dialect)
             )

@@ -48,7 +48,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> list[AgentLoopOutput]:
         """Return the episode's row; none when it was dropped."""
         spec = spec_of(row)
-        client = await _client(self._settings.address)
+        client = await _client(self._settings)
         played = await play(
             spec,
             open_session=self._opener(client),
@@ -127,11 +127,12 @@ def _seconds(spans: Sequence[tuple[float, float]]) -> float:
     return sum(end - start for start, end in spans)
 
 
-async def _client(address: str) -> EnvClient:
+async def _client(settings: RolloutSettings) -> EnvClient:
     """Return the connection of this event loop, opened by whoever asks first."""
     loop = asyncio.get_running_loop()
     if loop not in _CLIENTS:
-        _CLIENTS[loop] = asyncio.ensure_future(EnvClient(address, config=ClientConfig()).__aenter__())
+        client = EnvClient(settings.address, config=ClientConfig(), trust=settings.trust.load())
+        _CLIENTS[loop] = asyncio.ensure_future(client.__aenter__())
     try:
         return await asyncio.shield(_CLIENTS[loop])
     except Exception:

@@ -19,7 +19,7 @@ from emulators.pool import PoolConfig
 from emulators.simulator.phone import PhoneConfig
 from envs.client import EnvClient
 from envs.conformance import BEHAVIOURS, Target, examine
-from envs.conformance import _main as conformance_main
+from envs.conformance_cli import conform
 from envs.errors import EnvironmentFault, InfrastructureError, LimitExceeded, TaskError
 from envs.limits import Limits
 from envs.oracle import play
@@ -414,7 +414,7 @@ async def test_conformance_over_adb():
 
 async def test_an_examination_from_the_command_line(capsys):
     async with phones(2) as (server, _):
-        assert await conformance_main(server.address, "settings.wifi_on", as_json=False) == 0
+        assert await conform(server.address, "settings.wifi_on", as_json=False) == 0
         lines = capsys.readouterr().out.splitlines()
         assert len(lines) == len(BEHAVIOURS)
         assert all(line.startswith("ok  ") for line in lines)
