@@ -61,8 +61,10 @@ _ENTER: Final = "input keyevent KEYCODE_ENTER"
 class AdbDevice:
     """A phone as a `Device`. Make one with `AdbDevice.connect`."""
 
-    def __init__(self, adb: AdbClient, info: DeviceInfo) -> None:
+    def __init__(self, adb: AdbClient, info: DeviceInfo, *, console: EmulatorConsole | None = None) -> None:
+        """Args: console: the emulator's; None: where the serial says, if it does."""
         self._adb = adb
+        self._console_of_phone = console
         self._info = info
         self._serial = info.serial
         self._uiautomator = Uiautomator(adb, info.serial)
@@ -73,10 +75,18 @@ class AdbDevice:
         self._closed = False
 
     @classmethod
-    async def connect(cls, adb: AdbClient, serial: str, *, timeout_s: float, simulated: bool = False) -> AdbDevice:
+    async def connect(
+        cls,
+        adb: AdbClient,
+        serial: str,
+        *,
+        timeout_s: float,
+        simulated: bool = False,
+        console: EmulatorConsole | None = None,
+    ) -> AdbDevice:
         """Return the phone once it is online, booted, and answers.
 
-        Args: simulated: only for reports.
+        Args: simulated: only for reports; console: see `AdbDevice`.
         Raises: DeviceLost, DeviceTimeout.
         """
         async with within(timeout_s, f"connecting to {serial}"):
@@ -94,6 +104,7 @@ class AdbDevice:
                     sdk=int(sdk) if sdk.isdecimal() else 0,
                     simulated=simulated,
                 ),
+                console=console,
             )
             try:
                 await device._uiautomator.start()
@@ -245,7 +256,9 @@ class AdbDevice:
             await self._console().delete_snapshot(snapshot.name)
 
     def _console(self) -> EmulatorConsole:
-        """The emulator's console: its port is part of the serial."""
+        """The emulator's console: its port is part of the serial, unless it was named."""
+        if self._console_of_phone is not None:
+            return self._console_of_phone
         emulator = _EMULATOR.fullmatch(self._serial)
         if emulator is None:
             raise DeviceUnsupported(f"{self._serial} is no emulator: it has no snapshots")

@@ -58,6 +58,16 @@ class AdbClient:
         await self.command(f"host:connect:emu:{console_port},{adb_port}")
         return f"emulator-{console_port}"
 
+    async def connect(self, address: str) -> str:
+        """Make the server connect to a phone at host:port, and return the serial.
+
+        Raises: DeviceLost: it could not; the server says so in words of success.
+        """
+        answer = await self.command(f"host:connect:{address}")
+        if not answer.startswith(("connected to", "already connected to")):
+            raise DeviceLost(f"{address}: {answer.strip()}")
+        return address
+
     async def disconnect(self, serial: str) -> None:
         """Make the server let go of a phone; fine when it has already."""
         with contextlib.suppress(DeviceError):

@@ -34,7 +34,9 @@ from emulators.simulator.system_image import GoldenImages
 class PhoneHost:
     """The phones of this process; they share files, fonts, frame buffers and snapshots."""
 
-    def __init__(self) -> None:
+    def __init__(self, listen: str = "127.0.0.1") -> None:
+        """Args: listen: address that the phones' ports are opened on."""
+        self._listen = listen
         self._golden = GoldenImages()
         self._snapshots = SnapshotStore()
         self._jar = uiautomator_jar()
@@ -47,10 +49,10 @@ class PhoneHost:
         return self._phones
 
     async def start(self, config: PhoneConfig, *, adb_port: int = 0, console_port: int = 0) -> PhoneServer:
-        """Boot a phone and serve it on loopback. Raises: OSError: a port is in use."""
+        """Boot a phone and serve it. Raises: OSError: a port is in use."""
         phone = await asyncio.get_running_loop().run_in_executor(self._booting, lambda: self._boot(config))
         server = PhoneServer(phone, self._snapshots, on_kill=self._forget)
-        ports = await server.start(adb_port=adb_port, console_port=console_port)
+        ports = await server.start(self._listen, adb_port=adb_port, console_port=console_port)
         self._phones[ports.serial] = server
         return server
 
@@ -93,10 +95,9 @@ async def answer(host: PhoneHost, request: dict[str, Any]) -> dict[str, Any]:
             return {"id": request.get("id"), "error": f"unknown request {request!r}"}
 
 
-async def serve(requests: TextIO, replies: TextIO) -> None:
+async def serve(host: PhoneHost, requests: TextIO, replies: TextIO) -> None:
     """Serve the parent for as long as `requests` is open; then the process is gone."""
     loop = asyncio.get_running_loop()
-    host = PhoneHost()
     lines: asyncio.Queue[str] = asyncio.Queue()
 
     def read() -> None:
@@ -123,6 +124,10 @@ async def serve(requests: TextIO, replies: TextIO) -> None:
         task.add_done_callback(running.discard)
 
 
+async def _main() -> None:
+    await serve(PhoneHost(), sys.stdin, sys.stdout)
+
+
 if __name__ == "__main__":
     keep_large_blocks()
-    asyncio.run(serve(sys.stdin, sys.stdout))
+    asyncio.run(_main())

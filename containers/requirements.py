@@ -1,0 +1,17 @@
+"""Print the base requirements of pyproject.toml, for a layer that changes only when they do.
+
+With `--metadata FOLDER` it writes the little that makes the folder an installed distribution (for `--version`).
+"""
+
+import sys
+import tomllib
+from pathlib import Path
+
+project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+if sys.argv[1:2] == ["--metadata"]:
+    folder = Path(sys.argv[2], f"{project['name']}-{project['version']}.dist-info")
+    folder.mkdir()
+    lines = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {project['version']}", ""]
+    (folder / "METADATA").write_text("\n".join(lines))
+else:
+    print("\n".join(project["dependencies"]))
