@@ -4,17 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Final
 
 import adbutils
 
 from emulators.adb_client import AdbClient
+from emulators.deadline import within
 from emulators.errors import DeviceError
 
-_TRIES = 5
+log = logging.getLogger(__name__)
+
+_PING_INTERVAL_S: Final = 1.0
+_PING_TIMEOUT_S: Final = 2.0
+_SILENCES: Final = 2
+"""Unanswered pings in a row after which a server counts as hung."""
+_RETRY_S: Final = 0.5
+
+_TRIES: Final = 5
+_TIED: Final = """
+trap '' INT
+exec 3<&0
+"$@" </dev/null 3<&- &
+server=$!
+trap 'kill -9 "$server"' TERM
+{ read -r _ <&3; kill -9 "$server"; } &
+watcher=$!
+exec 3<&-
+wait "$server"
+kill -9 "$watcher"
+"""
+"""Runs a program that ends with its parent, even one that was killed outright: then standard input ends."""
 
 
 @asynccontextmanager
@@ -34,28 +58,94 @@ async def start_adb_server(*, timeout_s: float) -> tuple[asyncio.subprocess.Proc
     """Start an adb server on a free port; end it with `stop_process`. Raises: DeviceError."""
     error = "no reason given"
     for _ in range(_TRIES):
-        port = _free_port()
-        process = await asyncio.create_subprocess_exec(
-            adbutils.adb_path(),
-            *("-P", str(port), "nodaemon", "server"),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-            env=_environment(),
-        )
-        client = AdbClient(port)
+        client = AdbClient(_free_port())
         try:
-            async with asyncio.timeout(timeout_s):
-                await _until_answering(client, process)
-        except (TimeoutError, DeviceError) as failure:
-            error = str(failure) or "it did not answer in time"
-            await stop_process(process)
-        except BaseException:
-            await stop_process(process)
-            raise
-        else:
-            return process, client
+            return await _start_on(client, timeout_s=timeout_s), client
+        except DeviceError as failure:
+            error = str(failure)
     raise DeviceError(f"no adb server could be started: {error}")
+
+
+async def _start_on(client: AdbClient, *, timeout_s: float) -> asyncio.subprocess.Process:
+    """Start a server on the client's port. Raises: DeviceError: it ended, or does not answer in time."""
+    process = await asyncio.create_subprocess_exec(
+        *("sh", "-c", _TIED, "adb", adbutils.adb_path()),
+        *("-P", str(client.port), "nodaemon", "server"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=_environment(),
+    )
+    try:
+        async with within(timeout_s, f"the start of an adb server on port {client.port}"):
+            await _until_answering(client, process)
+    except BaseException:
+        await stop_process(process)
+        raise
+    return process
+
+
+class AdbServer:
+    """An adb server that is brought back on the same port when it dies or hangs.
+
+    Devices reach it by its port, so they go on working; a call under way when it dies is lost.
+    """
+
+    def __init__(self, *, on_back: Callable[[AdbClient], Awaitable[None]], start_timeout_s: float = 20.0) -> None:
+        """`on_back` is awaited after each return: the new server knows of no phones."""
+        self._on_back = on_back
+        self._start_timeout_s = start_timeout_s
+        self._process: asyncio.subprocess.Process | None = None
+        self._client: AdbClient | None = None
+        self._watch: asyncio.Task[None] | None = None
+
+    async def start(self) -> AdbClient:
+        """Start the server, and return a client of it. Raises: DeviceError."""
+        self._process, self._client = await start_adb_server(timeout_s=self._start_timeout_s)
+        self._watch = asyncio.create_task(self._keep_alive(self._client), name="adb server")
+        return self._client
+
+    async def close(self) -> None:
+        """End the server. Idempotent."""
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.gather(self._watch, return_exceptions=True)
+            self._watch = None
+        if self._process is not None:
+            await stop_process(self._process)
+            self._process = None
+
+    async def _keep_alive(self, client: AdbClient) -> None:
+        while True:
+            assert self._process is not None
+            log.warning("adb server on port %d is replaced: %s", client.port, await self._trouble(client))
+            await stop_process(self._process, patience_s=_PING_TIMEOUT_S)
+            while True:
+                try:
+                    self._process = await _start_on(client, timeout_s=self._start_timeout_s)
+                    await self._on_back(client)
+                    break
+                except DeviceError as error:
+                    log.warning("adb server on port %d: %s", client.port, error)
+                    await asyncio.sleep(_RETRY_S)
+
+    async def _trouble(self, client: AdbClient) -> str:
+        """Return what is wrong with the server, once something is."""
+        assert self._process is not None
+        silences = 0
+        while silences < _SILENCES:
+            try:
+                async with asyncio.timeout(_PING_INTERVAL_S):
+                    return f"it ended with code {await self._process.wait()}"
+            except TimeoutError:
+                pass
+            try:
+                async with within(_PING_TIMEOUT_S, "its answer"):
+                    await client.command("host:version")
+                silences = 0
+            except DeviceError:
+                silences += 1
+        return "it does not answer"
 
 
 def _environment() -> dict[str, str]:

@@ -39,6 +39,14 @@ class AttachedSource:
         await device.close()
         self._free.append(device.info.serial)
 
+    async def reconnect(self, device: Device) -> None:
+        """Wait until the server lists the phone as online."""
+        await self._adb.wait_for_device(device.info.serial)
+
+    async def memory_bytes(self, device: Device) -> int:
+        """Not known: the phone runs elsewhere."""
+        return 0
+
     def host(self, device: Device) -> str:
         """Each emulator keeps its own snapshots."""
         return device.info.serial

@@ -242,6 +242,13 @@ class DirectSource:
     async def stop(self, device: Device) -> None:
         await device.close()
 
+    async def reconnect(self, device: Device) -> None:
+        """There is no connection that could be lost."""
+
+    async def memory_bytes(self, device: Device) -> int:
+        """Not known: the phones share this process."""
+        return 0
+
     def host(self, device: Device) -> str:
         return "direct"
 

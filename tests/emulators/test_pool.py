@@ -125,7 +125,7 @@ async def test_a_client_that_is_cancelled_leaves_no_phone_leased() -> None:
 
 async def test_a_broken_phone_is_replaced() -> None:
     source = FaultySource()
-    async with Pool(source, config(1)) as pool:
+    async with Pool(source, config(1, max_failures=1)) as pool:
         with pytest.raises(DeviceLost):
             async with pool.lease(timeout_s=5) as lease:
                 serial = lease.device.info.serial

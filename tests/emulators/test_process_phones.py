@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -113,17 +114,60 @@ async def test_a_killed_host_is_replaced_with_its_phones() -> None:
     assert children() == before
 
 
-async def test_a_killed_adb_server_is_replaced() -> None:
+def adb_server_of(source: ProcessSource) -> int:
+    """Return the process id of the adb server itself."""
+    assert source._adb is not None
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = entry.read_bytes().split(b"\0")
+            if words[0].endswith(b"adb") and str(source._adb.port).encode() in words:
+                return int(entry.parent.name)
+    raise AssertionError("no adb server")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+async def test_an_adb_server_that_dies_or_hangs_comes_back_and_no_phone_is_lost(how: signal.Signals) -> None:
     source = ProcessSource(SMALL)
-    async with Pool(source, PoolConfig(phones=1, backoff_s=0.01)) as pool:
+    async with Pool(source, PoolConfig(phones=2, mend_timeout_s=8.0)) as pool:
+        await all_free(pool)
+        serials = {status.serial for status in pool.status()}
         with pytest.raises(DeviceError):
             async with pool.lease(timeout_s=T) as lease:
-                assert source._adb_process is not None
-                source._adb_process.kill()
-                await source._adb_process.wait()
-                await lease.device.act(Tap(1, 1), timeout_s=T)
-        async with pool.lease(timeout_s=T) as lease:
+                os.kill(adb_server_of(source), how)
+                await lease.device.act(Tap(1, 1), timeout_s=0.5)
+        await all_free(pool)
+        for _ in serials:
+            lease = await pool.acquire(timeout_s=T)
             await lease.device.act(Tap(1, 1), timeout_s=T)
+        status = pool.status()
+        assert {phone.serial for phone in status} == serials
+        assert sum(phone.failures for phone in status) == 0
+
+
+async def test_an_adb_server_ends_with_its_parent() -> None:
+    """A service that is killed outright leaves no adb server behind."""
+    script = (
+        "import asyncio\n"
+        "from emulators.adb_server import start_adb_server\n"
+        "async def main():\n"
+        "    process, client = await start_adb_server(timeout_s=20)\n"
+        "    print(client.port, flush=True)\n"
+        "    await asyncio.sleep(60)\n"
+        "asyncio.run(main())\n"
+    )
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE)
+    assert parent.stdout is not None
+    client = AdbClient(int(await parent.stdout.readline()))
+    await client.command("host:version")
+    parent.kill()
+    await parent.wait()
+    for _ in range(250):
+        try:
+            await client.command("host:version")
+        except DeviceError:
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"the adb server on port {client.port} still runs")
 
 
 async def test_a_phone_that_dies_while_free_is_found_out_by_its_next_client() -> None:

@@ -1,0 +1,56 @@
+"""How many phones a pool keeps, how patiently, and when one has served its time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+_COUNTS: Final = ("phones", "max_waiting", "max_failures", "max_starting")
+_DURATIONS: Final = (
+    *("start_timeout_s", "reset_timeout_s", "mend_timeout_s", "lease_ttl_s"),
+    *("probe_interval_s", "probe_timeout_s", "max_age_s", "max_growth_bytes", "backoff_s", "backoff_max_s"),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PoolConfig:
+    """Bounds of one pool; all but `spares` are above 0."""
+
+    phones: int
+    """Leased at once, at most."""
+    spares: int = 0
+    """Kept running beside them, so that a client need not wait while a phone is reset or replaced."""
+    max_waiting: int = 1024
+    """Clients that may wait for a phone; one more is refused at once."""
+    lease_ttl_s: float = 3600.0
+    """A lease that is not renewed for this long is reclaimed, its phone replaced."""
+
+    start_timeout_s: float = 120.0
+    reset_timeout_s: float = 30.0
+    max_starting: int = 8
+    """Phones that may start at a time."""
+    backoff_s: float = 0.2
+    """Pause after a phone failed or could not start; doubles with every further failure in a row."""
+    backoff_max_s: float = 30.0
+
+    probe_interval_s: float = 30.0
+    """How long a phone may idle before it is asked whether it is still there."""
+    probe_timeout_s: float = 5.0
+    max_failures: int = 3
+    """A phone that failed is kept if it comes back and reaches its golden state, until it has failed this often."""
+    mend_timeout_s: float = 3.0
+    """For a phone that failed: to answer again."""
+    max_age_s: float = 24 * 3600.0
+    """An older phone is replaced when nobody uses it; each phone's own limit is up to a tenth below this."""
+    max_growth_bytes: int = 512 * 1024 * 1024
+    """A phone that takes this much more memory than after its start is replaced when nobody uses it."""
+
+    def __post_init__(self) -> None:
+        for name in _COUNTS:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.spares < 0:
+            raise ValueError(f"spares must not be below 0, got {self.spares}")
+        for name in _DURATIONS:
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")

@@ -1,0 +1,217 @@
+"""Who gets which phone, and for how long.
+
+A free phone goes to the client that holds the fewest leases now; among its equals, to the one that has waited longest.
+So a client that asks for a hundred phones at once does not keep out one that asks for its first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+
+from emulators.device import Device
+from emulators.errors import PoolExhausted
+from emulators.pool.config import PoolConfig
+from emulators.pool.metrics import PoolMetrics
+from emulators.pool.slot import PhoneState, Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """How a phone came back from its client."""
+
+    problem: str = ""
+    """What is wrong with it; "" for nothing."""
+    fatal: bool = False
+    """It is to be replaced, even if it can be brought back to its golden state."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Lease:
+    """A phone in its golden state, for one client, until it is released."""
+
+    device: Device
+    host: str
+    client: str
+    golden_digest: str
+    """`emulators.state.digest` of the state the phone was in when it was leased."""
+    _returned: asyncio.Future[Returned] = field(repr=False)
+
+    @property
+    def released(self) -> bool:
+        return self._returned.done()
+
+
+@dataclass(eq=False)
+class _Held:
+    """A lease and its end."""
+
+    ttl_s: float
+    expires_at_s: float
+    """By the event loop's clock."""
+    timer: asyncio.TimerHandle
+
+
+@dataclass(eq=False)
+class _Waiter:
+    lease: asyncio.Future[Lease]
+    client: str
+    host: str | None
+    ttl_s: float
+
+
+class LeaseDesk:
+    """Brings free phones and waiting clients together."""
+
+    def __init__(self, config: PoolConfig, metrics: PoolMetrics) -> None:
+        self._config = config
+        self._metrics = metrics
+        self._free: dict[Slot, asyncio.Future[Returned]] = {}
+        """In the order in which they became free."""
+        self._waiters: dict[_Waiter, None] = {}
+        self._held: dict[Lease, _Held] = {}
+        self._held_by: Counter[str] = Counter()
+        self._all_returned = asyncio.Event()
+        self._all_returned.set()
+        self._closed_because = "the pool is closed"
+
+    def open(self) -> None:
+        self._closed_because = ""
+
+    def close(self, why: str) -> None:
+        """Refuse clients from now on, those that wait too."""
+        self._closed_because = why
+        for waiter in self._waiters:
+            if not waiter.lease.done():
+                waiter.lease.set_exception(PoolExhausted(why))
+        self._waiters.clear()
+
+    def abandon(self) -> None:
+        """Forget the leases that are held: their phones are no more."""
+        for held in self._held.values():
+            held.timer.cancel()
+        self._held.clear()
+        self._held_by.clear()
+        self._all_returned.set()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiters)
+
+    @property
+    def leases(self) -> int:
+        return len(self._held)
+
+    async def all_returned(self) -> None:
+        """Return when no lease is held."""
+        await self._all_returned.wait()
+
+    # --- clients
+
+    async def acquire(self, *, client: str, host: str | None, ttl_s: float, timeout_s: float) -> Lease:
+        """Return a phone; see `Pool.acquire`. Raises: PoolExhausted; TimeoutError: none became free in time."""
+        if self._closed_because:
+            raise PoolExhausted(self._closed_because)
+        if len(self._waiters) >= self._config.max_waiting:
+            raise PoolExhausted(f"{self._config.max_waiting} clients wait for a phone already (max_waiting)")
+        waiter = _Waiter(asyncio.get_running_loop().create_future(), client, host, ttl_s)
+        self._waiters[waiter] = None
+        self._match()
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await waiter.lease
+        except BaseException:
+            self._withdraw(waiter)
+            raise
+
+    def _withdraw(self, waiter: _Waiter) -> None:
+        """The client has gone: forget it, and give back the phone it may have got in the same moment."""
+        self._waiters.pop(waiter, None)
+        if waiter.lease.done() and not waiter.lease.cancelled() and waiter.lease.exception() is None:
+            self.release(waiter.lease.result(), Returned())
+
+    def renew(self, lease: Lease) -> None:
+        """Let the lease last its whole time from now. One that has been released stays so."""
+        held = self._held.get(lease)
+        if held is not None:
+            held.expires_at_s = asyncio.get_running_loop().time() + held.ttl_s
+
+    def release(self, lease: Lease, returned: Returned) -> None:
+        """Give a phone back. Releasing twice is harmless."""
+        held = self._held.pop(lease, None)
+        if held is None:
+            return
+        held.timer.cancel()
+        self._held_by[lease.client] -= 1
+        self._held_by += Counter()  # forgets the clients that hold nothing
+        if not self._held:
+            self._all_returned.set()
+        lease._returned.set_result(returned)
+        self._match()
+
+    # --- keepers
+
+    def offer(self, slot: Slot) -> asyncio.Future[Returned]:
+        """Let a client have the slot's phone; the future ends when that client has given it back."""
+        slot.state = PhoneState.FREE
+        returned = self._free[slot] = asyncio.get_running_loop().create_future()
+        self._match()
+        return returned
+
+    def take_back(self, slot: Slot) -> bool:
+        """Offer the phone no longer; False when it is leased (or never was on offer)."""
+        return self._free.pop(slot, None) is not None
+
+    # --- between them
+
+    def _match(self) -> None:
+        while self._free and len(self._held) < self._config.phones:
+            pair = self._next_pair()
+            if pair is None:
+                return
+            waiter, slot = pair
+            del self._waiters[waiter]
+            if not waiter.lease.done():
+                waiter.lease.set_result(self._lease(slot, waiter))
+
+    def _next_pair(self) -> tuple[_Waiter, Slot] | None:
+        """Return who is served next and with what, None when nobody can be."""
+        hosts = {slot.host for slot in self._free}
+        able = [waiter for waiter in self._waiters if waiter.host is None or waiter.host in hosts]
+        if not able:
+            return None
+        waiter = min(able, key=lambda waiter: self._held_by[waiter.client])
+        return waiter, next(slot for slot in self._free if waiter.host in (None, slot.host))
+
+    def _lease(self, slot: Slot, waiter: _Waiter) -> Lease:
+        assert slot.device is not None
+        slot.state = PhoneState.LEASED
+        lease = Lease(
+            device=slot.device,
+            host=slot.host,
+            client=waiter.client,
+            golden_digest=slot.golden_digest,
+            _returned=self._free.pop(slot),
+        )
+        loop = asyncio.get_running_loop()
+        expires_at_s = loop.time() + waiter.ttl_s
+        timer = loop.call_at(expires_at_s, self._check, lease)
+        self._held[lease] = _Held(ttl_s=waiter.ttl_s, expires_at_s=expires_at_s, timer=timer)
+        self._held_by[waiter.client] += 1
+        self._all_returned.clear()
+        self._metrics.leases.inc()
+        return lease
+
+    def _check(self, lease: Lease) -> None:
+        """Reclaim a lease that has run out, else look again when it would."""
+        held = self._held.get(lease)
+        if held is None:
+            return
+        loop = asyncio.get_running_loop()
+        if loop.time() < held.expires_at_s:
+            held.timer = loop.call_at(held.expires_at_s, self._check, lease)
+            return
+        self._metrics.leases_expired.inc()
+        # Its client may touch the phone still; the keeper closes the device, so that such a call fails.
+        self.release(lease, Returned(f"its lease was not renewed for {held.ttl_s:g} s", fatal=True))
