@@ -6,8 +6,10 @@ A demonstration is the conversation that `trainer.rollout` would have held had t
 from __future__ import annotations
 
 import asyncio
+import random
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow
@@ -95,6 +97,26 @@ class _Pen:
             Message(role="user", text=self._dialect.next_message(result.results), image=result.observation.image),
         ]
         return result
+
+
+def with_shuffled_goals(demonstrations: Sequence[Demonstration], *, dialect: Dialect, seed: int) -> list[Demonstration]:
+    """Return the demonstrations with the goals of each task dealt out anew among them.
+
+    What is done then no longer follows from goal and picture together: such demonstrations teach how to act and where,
+    but not when. That is left to RL.
+    """
+    rng = random.Random(seed)
+    by_task: dict[str, list[str]] = defaultdict(list)
+    for each in demonstrations:
+        by_task[each.task].append(each.goal)
+    for goals in by_task.values():
+        rng.shuffle(goals)
+    return [_told(each, by_task[each.task].pop(), dialect) for each in demonstrations]
+
+
+def _told(demonstration: Demonstration, goal: str, dialect: Dialect) -> Demonstration:
+    system, first, *rest = demonstration.messages
+    return replace(demonstration, goal=goal, messages=(system, replace(first, text=dialect.first_message(goal)), *rest))
 
 
 def write_parquet(path: Path, demonstrations: Sequence[Demonstration]) -> None:

@@ -187,14 +187,14 @@ class DialogInTheWay(KnobTask):
         return {"dialog": rng.random() < 0.5}
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
-        await KnobTask.setup(self, device, timeout_s=timeout_s)
+        await super().setup(device, timeout_s=timeout_s)
         if self.dialog:
             await _tap(device, "Private DNS", timeout_s=timeout_s)
 
     async def solve(self, hand: Hand) -> None:
         if self.dialog:
             await hand.tap("Cancel")
-        await KnobTask.solve(self, hand)
+        await super().solve(hand)
 
 
 async def _tap(device: Device, text: str, *, timeout_s: float) -> None:
