@@ -1,0 +1,1 @@
+"""Containers of ours on a Docker engine: made with labels, limits and a network of their own, found and reaped."""
