@@ -24,7 +24,7 @@ help:  ## Show this list
 setup:  ## Make the virtual environment (done by every other target, at once when nothing changed)
 	@$(PYTHON) scripts/setup.py $(VENV)
 
-train: setup  ## Train an agent: SEED=1 RECIPE=tiny_phone TRANSPORT=direct|adb ARGS="key=value ..."
+train: setup  ## Train an agent: SEED=1 RECIPE=tiny_phone TRANSPORT=direct|adb|docker ARGS="key=value ..."
 	@$(BIN)/rlfactory train $(RECIPE) --seed $(SEED) --transport $(TRANSPORT) $(ARGS)
 
 test: setup  ## Run all tests with coverage of emulators and envs: ARGS="-k wifi"

@@ -38,7 +38,9 @@ def train(
     recipe: Annotated[str, typer.Argument(help="A recipe of trainer/configs.")] = "tiny_phone",
     overrides: Annotated[list[str] | None, typer.Argument(help="key=value, verl's own keys included.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of model, episodes and sampling.")] = 1,
-    transport: Annotated[Literal["direct", "adb"], typer.Option(help="How the service reaches its phones.")] = "direct",
+    transport: Annotated[
+        Literal["direct", "adb", "docker"], typer.Option(help="How the service reaches its phones.")
+    ] = "direct",
     name: Annotated[str | None, typer.Option(help="Of the run's folder; by default recipe and time.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint of NAME or latest.")] = False,
     runs: Annotated[Path, typer.Option(help="Where runs are kept.")] = RUNS,

@@ -25,7 +25,7 @@ class ServiceConfig:
     """What `rlfactory serve` is asked for."""
 
     phones: int
-    transport: Literal["direct", "adb"] = "direct"
+    transport: Literal["direct", "adb", "docker"] = "direct"
     width_px: int = 1080
     height_px: int = 2400
     start_timeout_s: float = 60.0
