@@ -42,11 +42,15 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on; off loopback with token and TLS.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 7000,
     phones: Annotated[int, typer.Option(min=0, help="Phones to keep running. 0: text-only tasks.")] = 4,
+    spares: Annotated[int, typer.Option(min=0, help="Phones kept warm beside them: a reset then waits for none.")] = 1,
     transport: Annotated[Transport, typer.Option(help="How phones are reached.")] = Transport.DIRECT,
     width: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 1080,
     height: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 2400,
     max_sessions: Annotated[int, typer.Option(min=1, help="Open at once.")] = 512,
     drain_s: Annotated[float, typer.Option(min=0, help="How long calls under way may go on at the end.")] = 5.0,
+    metrics_port: Annotated[
+        int, typer.Option(min=-1, max=65535, help="Prometheus metrics over HTTP on loopback. 0: a free one, -1: none.")
+    ] = -1,
     token_file: TokenFile = None,
     tls_cert: ServerCertificate = None,
     tls_key: ServerKey = None,
@@ -66,7 +70,9 @@ def serve(
         token_file=token_file, certificate=tls_cert, key=tls_key, client_ca=tls_client_ca, plaintext=plaintext
     )
     try:
-        phones_config = PhonesConfig(transport=transport, phones=phones, width_px=width, height_px=height)
+        phones_config = PhonesConfig(
+            transport=transport, phones=phones, spares=spares, width_px=width, height_px=height
+        )
         config = ServerConfig(
             host=host,
             port=port,
@@ -77,14 +83,19 @@ def serve(
     except ValueError as error:
         raise TaskError(str(error)) from None
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(config, phones_config, parent_pid=parent_pid, as_json=as_json))
+        runner.run(_serve(config, phones_config, metrics_port=metrics_port, parent_pid=parent_pid, as_json=as_json))
 
 
-async def _serve(config: ServerConfig, phones: PhonesConfig, *, parent_pid: int, as_json: bool) -> None:
+async def _serve(
+    config: ServerConfig, phones: PhonesConfig, *, metrics_port: int = -1, parent_pid: int, as_json: bool
+) -> None:
     from contextlib import AsyncExitStack
+
+    from prometheus_client import CollectorRegistry
 
     from emulators.pool import PoolConfig
     from envs.lifeline import when_gone
+    from envs.metrics import exposed
     from envs.server import serving
 
     stop = asyncio.Event()
@@ -92,25 +103,30 @@ async def _serve(config: ServerConfig, phones: PhonesConfig, *, parent_pid: int,
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     source = phone_source(phones) if phones.phones else None
-    pool = PoolConfig(phones=phones.phones) if phones.phones else None
+    pool = PoolConfig(phones=phones.phones, spares=phones.spares) if phones.phones else None
+    metrics = CollectorRegistry()
     async with AsyncExitStack() as stack:
         if parent_pid:
             await stack.enter_async_context(when_gone(parent_pid, stop.set))
-        server = await stack.enter_async_context(serving(config, phones=source, pool=pool))
-        _announce(server, phones, as_json=as_json)
+        server = await stack.enter_async_context(serving(config, phones=source, pool=pool, metrics=metrics))
+        if metrics_port >= 0:
+            metrics_port = stack.enter_context(exposed(metrics, host="127.0.0.1", port=metrics_port))
+        _announce(server, phones, metrics_port=metrics_port, as_json=as_json)
         await stop.wait()
 
 
-def _announce(server: EnvServer, phones: PhonesConfig, *, as_json: bool) -> None:
+def _announce(server: EnvServer, phones: PhonesConfig, *, metrics_port: int, as_json: bool) -> None:
+    metrics = f"127.0.0.1:{metrics_port}" if metrics_port >= 0 else ""
     if as_json:
-        print(json.dumps({"address": server.address, "pid": os.getpid()}), flush=True)
+        print(json.dumps({"address": server.address, "pid": os.getpid(), "metrics": metrics}), flush=True)
         return
     from rich.console import Console
 
     number = "1 phone" if phones.phones == 1 else f"{phones.phones} phones"
     what = f"{number} ({phones.transport}, {phones.width_px}x{phones.height_px})"
     Console(highlight=False).print(
-        f"[bold green]serving[/] {len(server.host.tasks)} tasks with {what} on [bold]{server.address}[/]; Ctrl-C stops",
+        f"[bold green]serving[/] {len(server.host.tasks)} tasks with {what} on [bold]{server.address}[/]; Ctrl-C stops"
+        + (f"\nmetrics on http://{metrics}/metrics" if metrics else ""),
         soft_wrap=True,
     )
 

@@ -83,6 +83,10 @@ class PhoneStatus:
     age_s: float
     resets: int
     failures: int
+    recycled: int
+    memory_bytes: int
+    last_error: str
+    host: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,6 +99,10 @@ class ServiceStatus:
     max_sessions: int
     phones: tuple[PhoneStatus, ...]
     counters: Mapping[str, float]
+    waiting: int
+    """Calls that wait for a phone."""
+    starts_paused_s: float
+    """Until phones may be started again; above 0 when the host could not start the last ones."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -254,6 +262,10 @@ class EnvClient:
                 age_s=phone.age_s,
                 resets=phone.resets,
                 failures=phone.failures,
+                recycled=phone.recycled,
+                memory_bytes=phone.memory_bytes,
+                last_error=phone.last_error,
+                host=phone.host,
             )
             for phone in message.phones
         )
@@ -264,6 +276,8 @@ class EnvClient:
             max_sessions=message.max_sessions,
             phones=phones,
             counters=dict(message.counters),
+            waiting=message.waiting,
+            starts_paused_s=message.starts_paused_s,
         )
 
     @asynccontextmanager

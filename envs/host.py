@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import secrets
 import time
 from collections import Counter
@@ -11,11 +10,11 @@ from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Final, Self
 
-from emulators.device import Device, Snapshot
+from emulators.device import Snapshot
 from emulators.errors import CommandFailed, DeviceError, PoolExhausted
-from emulators.pool import PhoneState, Pool
+from emulators.pool import Pool
 from envs.errors import (
     Blame,
     EnvironmentFault,
@@ -29,13 +28,16 @@ from envs.events import EventBus
 from envs.faults import device_failure
 from envs.goldens import EpisodeKey, Goldens
 from envs.limits import Limits, bounded
+from envs.metrics import ServiceMetrics
 from envs.rewards.rubric import Rubric
 from envs.session import Episode, HeldPhone, Played, Session
+from envs.side_by_side import all_or_none, forget_snapshot, to_its_end
 from envs.tasks.registry import TaskRegistry
 from envs.tools.registry import ToolRegistry
 from envs.types import ResetResult, SessionOptions, Split, StepResult, ToolCall
 
-T = TypeVar("T")
+POOL_LEASE_MARGIN: Final = 3
+"""Set-up times that a pool's lease outlasts a session's: sessions end first, the pool's lease is the backstop."""
 
 
 @dataclass(eq=False)
@@ -47,6 +49,11 @@ class _Tenant:
     expires_at_s: float = 0.0
     """By the event loop's clock."""
     timer: asyncio.TimerHandle | None = None
+
+    def renew(self, now_s: float) -> None:
+        self.expires_at_s = now_s + self.lease_s
+        if self.session.phone is not None:
+            self.session.phone.renew()
 
 
 class SessionHost:
@@ -63,6 +70,7 @@ class SessionHost:
         pool: Pool | None,
         limits: Limits,
         rubric: Rubric | None = None,
+        metrics: ServiceMetrics | None = None,
     ) -> None:
         """`pool` is None for a service without phones, which refuses tasks that need one."""
         self.tasks = tasks
@@ -70,6 +78,7 @@ class SessionHost:
         self.limits = limits
         self.counters: Counter[str] = Counter()
         self.events = EventBus(max_watchers=limits.max_watchers, queue=limits.watch_queue)
+        self.metrics = metrics or ServiceMetrics()
         self.draining = False
         self._tools = tools
         self._rubric = rubric or Rubric()
@@ -79,6 +88,7 @@ class SessionHost:
         self._closing: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
+        self.metrics.watch(lambda: self.sessions, lambda: dict(self.counters))
         return self
 
     async def __aexit__(
@@ -100,8 +110,10 @@ class SessionHost:
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
-    async def reset(self, task: str, *, seed: int, split: Split, options: SessionOptions) -> ResetResult:
-        """Begin an episode.
+    async def reset(
+        self, task: str, *, seed: int, split: Split, options: SessionOptions, client: str = ""
+    ) -> ResetResult:
+        """Begin an episode. Phones are shared out evenly between clients.
 
         Raises:
             UnknownName, TaskError: no such task or split, a bad option, or a task that needs a phone without phones.
@@ -109,7 +121,7 @@ class SessionHost:
             InfrastructureError: no phone reached the golden state.
             EnvironmentFault: the task's setup is broken.
         """
-        episode = self._episode(task, seed, split, options)
+        episode = self._episode(task, seed, split, options, client)
         with self._room_for(1):
             session = await self._begin(episode)
             self._admit(session)
@@ -117,12 +129,13 @@ class SessionHost:
         self.events.emit("reset", session.id, f"{task} seed {seed} {split} {options.group}".rstrip())
         return self._introduce(session)
 
-    def _episode(self, task: str, seed: int, split: Split, options: SessionOptions) -> Episode:
+    def _episode(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> Episode:
         drawn = self.tasks.draw(task, seed=seed, split=split)
         if drawn.needs_device and self.pool is None:
             raise TaskError(f"task {task!r} needs a phone, and this service has none")
         return Episode(
             key=EpisodeKey(task, seed, split),
+            client=client,
             task=drawn,
             options=bounded(options, self.limits),
             max_turns=min(drawn.max_turns, options.max_turns or drawn.max_turns, self.limits.max_turns),
@@ -143,6 +156,8 @@ class SessionHost:
                 problem = "the state after setup is not the one that this episode began with before"
                 failure = DeviceError(problem)
                 self.counters["golden_mismatches"] += 1
+                if session.phone is not None:
+                    session.phone.give_back(problem, fatal=True)
             except CommandFailed as error:
                 failure = error
             except DeviceError as error:
@@ -165,19 +180,24 @@ class SessionHost:
         pool = self.pool
         assert pool is not None
         try:
-            lease = await pool.acquire(timeout_s=self.limits.phone_wait_s, host=host)
+            lease = await pool.acquire(
+                timeout_s=self.limits.phone_wait_s,
+                host=host,
+                client=episode.client,
+                ttl_s=episode.options.lease_s + POOL_LEASE_MARGIN * self.limits.setup_timeout_s,
+            )
         except PoolExhausted as error:
-            if any(phone.state is PhoneState.LEASED for phone in pool.status()):
+            if pool.summary().leases:
                 raise LimitExceeded(str(error)) from None
             raise device_failure(error, "waiting for a phone") from None
 
-        def give_back(problem: str) -> None:
+        def give_back(problem: str, *, fatal: bool = False) -> None:
             if problem and not lease.released:
                 self.counters["quarantined"] += 1
-                self.events.emit("phone", "", f"{lease.device.info.serial} is replaced: {problem}")
-            pool.release(lease, problem=problem)
+                self.events.emit("phone", "", f"{lease.device.info.serial} is quarantined: {problem}")
+            pool.release(lease, problem=problem, fatal=fatal)
 
-        return HeldPhone(device=lease.device, host=lease.host, give_back=give_back)
+        return HeldPhone(device=lease.device, host=lease.host, give_back=give_back, renew=lambda: pool.renew(lease))
 
     # --- forking -----------------------------------------------------------------------------------------------------
 
@@ -209,17 +229,19 @@ class SessionHost:
 
     async def _fork_locked(self, parent: Session, n: int) -> list[Session]:
         if parent.phone is None:
-            return await _all_or_none([self._child(parent, None) for _ in range(n)])
+            return await all_or_none([self._child(parent, None) for _ in range(n)])
         device = parent.phone.device
         timeout_s = self.limits.setup_timeout_s
         saving = asyncio.create_task(device.save_snapshot(timeout_s=timeout_s))
         try:
-            snapshot = await _to_its_end(saving)
-            return await _all_or_none([self._child(parent, snapshot) for _ in range(n)])
+            snapshot = await to_its_end(saving)
+            return await all_or_none([self._child(parent, snapshot) for _ in range(n)])
         except DeviceError as error:
             raise device_failure(error, "snapshot for a fork") from error
         finally:
-            self._keep(_forget(device, saving, timeout_s))  # not awaited: a cancellation here would lose the children
+            self._keep(
+                forget_snapshot(device, saving, timeout_s)
+            )  # not awaited: a cancellation here would lose the children
 
     async def _child(self, parent: Session, snapshot: Snapshot | None) -> Session:
         """Return one fork; a phone that does not reach the parent's state is replaced."""
@@ -257,6 +279,7 @@ class SessionHost:
     def turn_played(self, session_id: str, result: StepResult) -> None:
         """See `envs.session.Listener`."""
         self.counters["steps"] += 1
+        self.metrics.step_s.observe(result.timing.total_s)
         reward = result.reward
         self.events.emit("step", session_id, f"{result.state}, progress {reward.progress:g}, reward {reward.total:g}")
 
@@ -320,7 +343,7 @@ class SessionHost:
         if tenant is None:
             return time.time()
         loop = asyncio.get_running_loop()
-        tenant.expires_at_s = loop.time() + tenant.lease_s
+        tenant.renew(loop.time())
         if tenant.timer is None:
             tenant.timer = loop.call_at(tenant.expires_at_s, self._check_lease, session_id)
         return time.time() + tenant.lease_s
@@ -332,7 +355,7 @@ class SessionHost:
             return
         loop = asyncio.get_running_loop()
         if tenant.session.busy:
-            tenant.expires_at_s = loop.time() + tenant.lease_s
+            tenant.renew(loop.time())
         if loop.time() < tenant.expires_at_s:
             tenant.timer = loop.call_at(tenant.expires_at_s, self._check_lease, session_id)
             return
@@ -350,43 +373,6 @@ class SessionHost:
             lease_expiry_s=self._touch(session.id),
             state_hash=session.state_hash,
         )
-
-
-async def _to_its_end(work: asyncio.Task[T]) -> T:
-    """Wait for the work; when cancelled, wait all the same before saying so: a phone has one caller at a time."""
-    try:
-        return await asyncio.shield(work)
-    except asyncio.CancelledError:
-        await asyncio.wait([work])
-        raise
-
-
-async def _forget(device: Device, saving: asyncio.Task[Snapshot], timeout_s: float) -> None:
-    """Delete the snapshot, if it was saved."""
-    with contextlib.suppress(DeviceError):
-        await device.delete_snapshot(await saving, timeout_s=timeout_s)
-
-
-async def _all_or_none(making: Sequence[Coroutine[None, None, Session]]) -> list[Session]:
-    """Make sessions side by side; if one fails, close the others and raise its error."""
-    made = await _settle([asyncio.create_task(each) for each in making])
-    failures = [each for each in made if isinstance(each, BaseException)]
-    if not failures:
-        return [each for each in made if isinstance(each, Session)]
-    await asyncio.gather(*(each.close() for each in made if isinstance(each, Session)))
-    raise failures[0]
-
-
-async def _settle(tasks: Sequence[asyncio.Task[Session]]) -> list[Session | BaseException]:
-    """Wait for all; when cancelled, cancel them, and wait until they have cleaned up."""
-    try:
-        return await asyncio.gather(*tasks, return_exceptions=True)
-    except asyncio.CancelledError:
-        for task in tasks:
-            task.cancel()
-        finished = await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.gather(*(each.close() for each in finished if isinstance(each, Session)))
-        raise
 
 
 def _new_id() -> str:

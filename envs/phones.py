@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never
 
@@ -17,6 +17,8 @@ class Transport(StrEnum):
     """Simulated phones in the service's own process: the fast way."""
     ADB = "adb"
     """Simulated phones in processes of their own, through a real adb server: the way to any Android phone."""
+    DOCKER = "docker"
+    """Simulated phones in containers, through a real adb server: where code of others runs."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,12 +27,22 @@ class PhonesConfig:
 
     transport: Transport = Transport.DIRECT
     phones: int = 4
+    spares: int = 1
+    """Kept warm beside them."""
     width_px: int = 1080
     height_px: int = 2400
+    image: str = "rlfactory-simulator"
+    """Of the containers, with `docker`; so are the next two."""
+    phones_per_container: int = 8
+    engine_url: str = ""
+    """Of the Docker engine; "": its socket on this machine."""
 
     def __post_init__(self) -> None:
-        if self.phones < 0:
-            raise ValueError(f"phones must not be below 0, got {self.phones}")
+        for name in ("phones", "spares"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be below 0, got {getattr(self, name)}")
+        if self.phones_per_container < 1:
+            raise ValueError(f"phones_per_container must be at least 1, got {self.phones_per_container}")
         for name in ("width_px", "height_px"):
             if not 160 <= getattr(self, name) <= 8192:
                 raise ValueError(f"{name} must be from 160 to 8192, got {getattr(self, name)}")
@@ -50,5 +62,10 @@ def phone_source(config: PhonesConfig) -> PhoneSource:
             from emulators.backends.process import ProcessSource
 
             return ProcessSource(phone)
+        case Transport.DOCKER:
+            from emulators.backends.docker import DockerConfig, DockerSource
+
+            docker = DockerConfig(image=config.image, phones_per_container=config.phones_per_container)
+            return DockerSource(phone, replace(docker, engine_url=config.engine_url or docker.engine_url))
         case _:
             assert_never(config.transport)

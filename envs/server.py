@@ -12,13 +12,15 @@ from typing import Final
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
+from prometheus_client import CollectorRegistry
 
 from emulators.device import ImageSpec
 from emulators.errors import DeviceError
-from emulators.pool import PhoneSource, Pool, PoolConfig
+from emulators.pool import PhoneSource, Pool, PoolConfig, PoolMetrics
 from envs.gate import Gate
 from envs.host import SessionHost
 from envs.limits import Limits
+from envs.metrics import ServiceMetrics
 from envs.rewards.rubric import Rubric
 from envs.service import EnvService
 from envs.tasks.registry import TaskRegistry, default_registry
@@ -129,6 +131,7 @@ async def serving(
     tasks: TaskRegistry | None = None,
     tools: ToolRegistry | None = None,
     rubric: Rubric | None = None,
+    metrics: CollectorRegistry | None = None,
 ) -> AsyncIterator[EnvServer]:
     """Run a service for the block: phones started, port listened on; afterwards all of it is gone.
 
@@ -136,6 +139,7 @@ async def serving(
         phones: where phones come from; None for a service without phones.
         pool: how many and how patiently; needed with `phones`.
         tasks, tools, rubric: by default those that ship with RLFactory.
+        metrics: where to register the figures of pool and sessions; None: they are for nobody.
 
     Raises:
         AddressInUse: the port is taken.
@@ -144,7 +148,9 @@ async def serving(
     async with contextlib.AsyncExitStack() as stack:
         held = None
         if phones is not None:
-            held = await stack.enter_async_context(Pool(phones, pool or PoolConfig(phones=1)))
+            held = await stack.enter_async_context(
+                Pool(phones, pool or PoolConfig(phones=1), metrics=PoolMetrics(metrics))
+            )
             await _warm_up(held)
         host = await stack.enter_async_context(
             SessionHost(
@@ -153,6 +159,7 @@ async def serving(
                 pool=held,
                 limits=config.limits,
                 rubric=rubric,
+                metrics=ServiceMetrics(metrics),
             )
         )
         server = EnvServer(host, config)

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import wraps
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 import grpc
 
@@ -22,14 +22,16 @@ from envs.v1 import env_pb2_grpc as pb_grpc
 
 log = logging.getLogger(__name__)
 
+Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 Servicer = TypeVar("Servicer")
 Request = TypeVar("Request")
 Response = TypeVar("Response")
-Method = Callable[[Servicer, Request, "grpc.aio.ServicerContext[Any, Any]"], Awaitable[Response]]
+Method = Callable[[Servicer, Request, "Context"], Awaitable[Response]]
 
 STATE_NAMES: Final = {
     PhoneState.STARTING: "starting",
     PhoneState.FREE: "ready",
+    PhoneState.PROBED: "probed",
     PhoneState.LEASED: "leased",
     PhoneState.RESETTING: "resetting",
     PhoneState.QUARANTINED: "quarantined",
@@ -40,7 +42,7 @@ def _answers(method: Method[Servicer, Request, Response]) -> Method[Servicer, Re
     """Turn what a method raises into a gRPC status with an ErrorInfo."""
 
     @wraps(method)
-    async def answering(self: Servicer, request: Request, context: grpc.aio.ServicerContext[Any, Any]) -> Response:
+    async def answering(self: Servicer, request: Request, context: Context) -> Response:
         try:
             return await method(self, request, context)
         except RLFactoryError as error:
@@ -56,7 +58,7 @@ def _answers(method: Method[Servicer, Request, Response]) -> Method[Servicer, Re
     return answering
 
 
-async def _abort(context: grpc.aio.ServicerContext[Any, Any], error: RLFactoryError) -> NoReturn:
+async def _abort(context: Context, error: RLFactoryError) -> NoReturn:
     code, message, metadata = to_status(error)
     await context.abort(code, message, metadata)
     raise AssertionError("unreachable: abort raises")
@@ -76,12 +78,13 @@ class EnvService(pb_grpc.EnvServiceServicer):
         return pb.ListTasksResponse(tasks=[convert.task_to_pb(info) for info in infos])
 
     @_answers
-    async def Reset(self, request: pb.ResetRequest, context: object) -> pb.ResetResponse:  # noqa: N802
+    async def Reset(self, request: pb.ResetRequest, context: Context) -> pb.ResetResponse:  # noqa: N802
         result = await self._host.reset(
             request.task,
             seed=request.seed,
             split=convert.split_from_pb(request.split),
             options=convert.options_from_pb(request.options),
+            client=context.peer(),
         )
         return convert.reset_to_pb(result)
 
@@ -110,6 +113,7 @@ class EnvService(pb_grpc.EnvServiceServicer):
         host = self._host
         holders = host.phone_holders()
         phones = host.pool.status() if host.pool is not None else ()
+        pool = host.pool.summary() if host.pool is not None else None
         return pb.StatusResponse(
             version=_version(),
             uptime_s=time.monotonic() - self._started_s,
@@ -117,10 +121,12 @@ class EnvService(pb_grpc.EnvServiceServicer):
             max_sessions=host.limits.max_sessions,
             phones=[_phone_to_pb(phone, holders.get(phone.serial, "")) for phone in phones],
             counters=dict(host.counters),
+            waiting=pool.waiting if pool else 0,
+            starts_paused_s=pool.starts_paused_s if pool else 0.0,
         )
 
     async def Watch(  # noqa: N802
-        self, request: pb.WatchRequest, context: grpc.aio.ServicerContext[Any, Any]
+        self, request: pb.WatchRequest, context: Context
     ) -> AsyncIterator[pb.Event]:
         try:
             events = self._host.events.watch(request.session)
@@ -145,6 +151,10 @@ def _phone_to_pb(phone: PhoneStatus, session: str) -> pb.Phone:
         age_s=phone.age_s,
         resets=phone.resets,
         failures=phone.failures,
+        recycled=phone.recycled,
+        memory_bytes=phone.memory_bytes,
+        last_error=phone.last_error,
+        host=phone.host,
     )
 
 

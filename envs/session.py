@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from emulators.device import Device
@@ -21,6 +21,7 @@ from envs.errors import (
     EnvironmentFault,
     EpisodeOver,
     InfrastructureError,
+    JudgeError,
     LimitExceeded,
     RLFactoryError,
     UnknownName,
@@ -32,7 +33,7 @@ from envs.observer import PhoneObserver, SentImages
 from envs.once import AtMostOnce
 from envs.rewards.rubric import Rubric
 from envs.rewards.verdict import Judge
-from envs.tasks.task import Outcome, Task
+from envs.tasks.task import Outcome, PlayedCall, Task
 from envs.tools.executor import Executor
 from envs.tools.finish import Ending, FinishTool
 from envs.tools.phone import PhoneClock, PhoneTool
@@ -69,11 +70,21 @@ class Episode:
     """What a session and its forks have in common."""
 
     key: EpisodeKey
+    client: str
+    """Who plays it; phones are shared out evenly between clients."""
     task: Task
     options: SessionOptions
     max_turns: int
     limits: Limits
     rubric: Rubric
+
+
+class GiveBack(Protocol):
+    """Returns a phone to where it came from. Giving back twice is harmless."""
+
+    def __call__(self, problem: str, *, fatal: bool = False) -> None:
+        """`problem` is what is wrong with the phone, "" for nothing; `fatal` has it replaced in any case."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,8 +94,9 @@ class HeldPhone:
     device: Device
     host: str
     """Phones of one host can load each other's snapshots."""
-    give_back: Callable[[str], None]
-    """Takes what is wrong with the phone, "" for nothing. Giving back twice is harmless."""
+    give_back: GiveBack
+    renew: Callable[[], None]
+    """Says that the phone is still needed."""
 
 
 class Listener(Protocol):
@@ -118,6 +130,8 @@ class Session:
         self._initial: DeviceState = {}
         self._now: DeviceState = {}
         self._judge = Judge(episode.task)
+        self._rubric = episode.task.rubric() or episode.rubric
+        self._calls: tuple[PlayedCall, ...] = ()
         self._tools: dict[str, Tool] = {}
         self._executor = Executor(self._tools, max_output_chars=episode.limits.max_output_chars)
         self._once: AtMostOnce[Played] = AtMostOnce(done=turns, grace_s=episode.limits.orphan_grace_s)
@@ -135,6 +149,7 @@ class Session:
         Raises:
             DeviceError: the phone failed, or a setup command did.
             EnvironmentFault: the task's setup or verdict is broken.
+            JudgeError: a judge gave no verdict on the first state.
         """
         timeout_s = self.episode.limits.setup_timeout_s
         if self.phone is not None:
@@ -144,7 +159,7 @@ class Session:
             await device.settle(timeout_s=timeout_s)
             self._initial = self._now = await device.state(timeout_s=timeout_s)
         await self._look(timeout_s)
-        self._judge_now()
+        await self._judge_now(timeout_s)
         self._sent.is_new(self.observation)
         with _blaming_task(self.episode, "tools"):
             self._make_tools(tools)
@@ -155,6 +170,7 @@ class Session:
         Raises: DeviceError: the phone failed, or it is not in the parent's state.
         """
         self._initial, self._now, self._reward = parent._initial, parent._now, parent._reward
+        self._calls = parent._calls
         if self.phone is not None and self._observer is not None and parent._observer is not None:
             self._now = await self.phone.device.state(timeout_s=self.episode.limits.setup_timeout_s)
             if self.state_hash != parent.state_hash:
@@ -166,8 +182,11 @@ class Session:
 
     def _make_tools(self, tools: ToolRegistry) -> None:
         context = self._tool_context()
+        own = self.episode.task.own_tools()
         try:
-            self._tools.update({name: tools.get(name)(context) for name in self.episode.task.tools})
+            for name in self.episode.task.tools:
+                factory = own[name] if name in own else tools.get(name)
+                self._tools[name] = factory(context)
         except UnknownName as error:
             raise EnvironmentFault(f"task {self.episode.key.task} asks for what is not there: {error}") from error
 
@@ -249,6 +268,10 @@ class Session:
         results = await self._executor.run(calls, timeout_s=timeout_s * (1 - OBSERVE_SHARE))
         ran = time.perf_counter()
         self.turns += 1
+        self._calls += tuple(
+            PlayedCall(turn=self.turns, call=call, result=result)
+            for call, result in zip(calls, results, strict=True)
+        )
         if self._ending() is not None:
             self.state = EpisodeState.FINISHED
         elif self.turns >= self.episode.max_turns:
@@ -257,7 +280,7 @@ class Session:
         observed = time.perf_counter()
         if self.phone is not None and (clock.actions or self.state is not EpisodeState.RUNNING):
             self._now = await self.phone.device.state(timeout_s=max(LEAST_TIMEOUT_S, started + timeout_s - observed))
-        self._judge_now()
+        await self._judge_now(max(LEAST_TIMEOUT_S, started + timeout_s - observed))
         judged = time.perf_counter()
         timing = StepTiming(
             act_s=ran - started - clock.settle_s,
@@ -279,8 +302,8 @@ class Session:
         if self._observer is not None:
             await self._observer.look(timeout_s=timeout_s)
 
-    def _judge_now(self) -> None:
-        """Raises: EnvironmentFault: the task's checks are broken."""
+    async def _judge_now(self, timeout_s: float) -> None:
+        """Raises: EnvironmentFault: the task's checks are broken. JudgeError: no verdict, or none in time."""
         ending = self._ending()
         outcome = Outcome(
             state=self._now,
@@ -288,9 +311,19 @@ class Session:
             finished=ending is not None,
             claimed_success=ending is not None and ending.claimed_success,
             answer=ending.answer if ending else "",
+            turns=self.turns,
+            calls=self._calls,
         )
         with _blaming_task(self.episode, "verdict"):
-            self._reward = self.episode.rubric.reward(self._judge.verdict(outcome))
+            scores = await self._verified(outcome, timeout_s)
+            self._reward = self._rubric.reward(self._judge.verdict(replace(outcome, scores=scores)))
+
+    async def _verified(self, outcome: Outcome, timeout_s: float) -> Mapping[str, float]:
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self.episode.task.verify(outcome, timeout_s=timeout_s)
+        except TimeoutError:
+            raise JudgeError(f"no verdict on {self.episode.key.task} within {timeout_s:.1f} seconds") from None
 
     def _ending(self) -> Ending | None:
         tool = self._tools.get("finish")

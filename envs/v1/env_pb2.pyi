@@ -313,7 +313,7 @@ class StatusRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class StatusResponse(_message.Message):
-    __slots__ = ("version", "uptime_s", "sessions", "max_sessions", "phones", "counters")
+    __slots__ = ("version", "uptime_s", "sessions", "max_sessions", "phones", "counters", "waiting", "starts_paused_s")
     class CountersEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -327,29 +327,41 @@ class StatusResponse(_message.Message):
     MAX_SESSIONS_FIELD_NUMBER: _ClassVar[int]
     PHONES_FIELD_NUMBER: _ClassVar[int]
     COUNTERS_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
+    STARTS_PAUSED_S_FIELD_NUMBER: _ClassVar[int]
     version: str
     uptime_s: float
     sessions: int
     max_sessions: int
     phones: _containers.RepeatedCompositeFieldContainer[Phone]
     counters: _containers.ScalarMap[str, float]
-    def __init__(self, version: _Optional[str] = ..., uptime_s: _Optional[float] = ..., sessions: _Optional[int] = ..., max_sessions: _Optional[int] = ..., phones: _Optional[_Iterable[_Union[Phone, _Mapping]]] = ..., counters: _Optional[_Mapping[str, float]] = ...) -> None: ...
+    waiting: int
+    starts_paused_s: float
+    def __init__(self, version: _Optional[str] = ..., uptime_s: _Optional[float] = ..., sessions: _Optional[int] = ..., max_sessions: _Optional[int] = ..., phones: _Optional[_Iterable[_Union[Phone, _Mapping]]] = ..., counters: _Optional[_Mapping[str, float]] = ..., waiting: _Optional[int] = ..., starts_paused_s: _Optional[float] = ...) -> None: ...
 
 class Phone(_message.Message):
-    __slots__ = ("serial", "state", "session", "age_s", "resets", "failures")
+    __slots__ = ("serial", "state", "session", "age_s", "resets", "failures", "recycled", "memory_bytes", "last_error", "host")
     SERIAL_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     AGE_S_FIELD_NUMBER: _ClassVar[int]
     RESETS_FIELD_NUMBER: _ClassVar[int]
     FAILURES_FIELD_NUMBER: _ClassVar[int]
+    RECYCLED_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    LAST_ERROR_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
     serial: str
     state: str
     session: str
     age_s: float
     resets: int
     failures: int
-    def __init__(self, serial: _Optional[str] = ..., state: _Optional[str] = ..., session: _Optional[str] = ..., age_s: _Optional[float] = ..., resets: _Optional[int] = ..., failures: _Optional[int] = ...) -> None: ...
+    recycled: int
+    memory_bytes: int
+    last_error: str
+    host: str
+    def __init__(self, serial: _Optional[str] = ..., state: _Optional[str] = ..., session: _Optional[str] = ..., age_s: _Optional[float] = ..., resets: _Optional[int] = ..., failures: _Optional[int] = ..., recycled: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., last_error: _Optional[str] = ..., host: _Optional[str] = ...) -> None: ...
 
 class WatchRequest(_message.Message):
     __slots__ = ("session",)

@@ -249,7 +249,11 @@ async def test_a_fork_of_a_dead_phone_is_infrastructure():
 
 async def test_a_fork_survives_a_phone_that_dies_while_it_is_made():
     async with phones(2) as (server, client), client.session("bench.file", seed=0) as session:
-        spare = next(slot.device for slot in server.host.pool._slots if slot.device is not phone_of(server, session.id))
+        spare = next(
+            keeper.slot.device
+            for keeper in server.host.pool._keepers
+            if keeper.slot.device is not phone_of(server, session.id)
+        )
         await spare.close()
         (child,) = await session.fork(1)
         async with child:
