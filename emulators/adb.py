@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import re
 import shlex
 import uuid
@@ -25,7 +26,6 @@ from emulators.adb_commands import (
     parse_component,
     parse_density,
     parse_frame,
-    parse_raw,
     parse_size,
 )
 from emulators.console import EmulatorConsole
@@ -41,7 +41,9 @@ from emulators.device import (
     Snapshot,
     TypeText,
 )
+from emulators.emulator_screen import EmulatorScreen
 from emulators.errors import ActionRejected, CommandFailed, DeviceError, DeviceLost, DeviceUnsupported
+from emulators.frames import FrameChoice, ScreencapFrames, UiautomatorFrames, choose_frames
 from emulators.launching import LaunchableApp, find_app, launch_command
 from emulators.pixels import encode
 from emulators.points import require_on_screen
@@ -49,6 +51,8 @@ from emulators.state import PROBE, DeviceState, parse_probe
 from emulators.typing_plan import Enter, Paste, plan_typing
 from emulators.ui import UiNode, from_xml
 from emulators.uiautomator import Uiautomator
+
+log = logging.getLogger(__name__)
 
 _EMULATOR = re.compile(r"emulator-(\d+)")
 _MAX_COMMAND: Final = 60_000
@@ -61,13 +65,29 @@ _ENTER: Final = "input keyevent KEYCODE_ENTER"
 class AdbDevice:
     """A phone as a `Device`. Make one with `AdbDevice.connect`."""
 
-    def __init__(self, adb: AdbClient, info: DeviceInfo, *, console: EmulatorConsole | None = None) -> None:
-        """Args: console: the emulator's; None: where the serial says, if it does."""
+    def __init__(
+        self,
+        adb: AdbClient,
+        info: DeviceInfo,
+        *,
+        console: EmulatorConsole | None = None,
+        screen: EmulatorScreen | None = None,
+    ) -> None:
+        """Take over a phone that is there and booted.
+
+        Args:
+            console: the emulator's; None: where the serial says, if it does.
+            screen: the emulator's gRPC endpoint, by which changes of the screen are noticed; None: there is none.
+        """
         self._adb = adb
         self._console_of_phone = console
         self._info = info
         self._serial = info.serial
         self._uiautomator = Uiautomator(adb, info.serial)
+        self._screen = screen
+        screencap = ScreencapFrames(adb, info.serial)
+        self.frames = FrameChoice(source=screencap, lossless=screencap, reason="no other was tried")
+        """Where pictures come from, and why."""
         self._sequence = itertools.count(1)
         self._size = (info.width_px, info.height_px)
         """Of the screen in the orientation it was last seen in."""
@@ -83,10 +103,16 @@ class AdbDevice:
         timeout_s: float,
         simulated: bool = False,
         console: EmulatorConsole | None = None,
+        screen: EmulatorScreen | None = None,
+        compare_frames: bool = False,
     ) -> AdbDevice:
         """Return the phone once it is online, booted, and answers.
 
-        Args: simulated: only for reports; console: see `AdbDevice`.
+        Args:
+            simulated: only for reports.
+            console, screen: see `AdbDevice`; the screen is closed with the device.
+            compare_frames: time every source of pictures, and keep the best; else `screencap` is taken.
+
         Raises: DeviceLost, DeviceTimeout.
         """
         async with within(timeout_s, f"connecting to {serial}"):
@@ -105,9 +131,12 @@ class AdbDevice:
                     simulated=simulated,
                 ),
                 console=console,
+                screen=screen,
             )
             try:
                 await device._uiautomator.start()
+                if compare_frames:
+                    await device._choose_frames(patience_s=timeout_s / 6)
             except BaseException:
                 await device.close()
                 raise
@@ -165,10 +194,9 @@ class AdbDevice:
     # --- looking
 
     async def settle(self, *, timeout_s: float) -> Settled:
-        async def look() -> object:
-            return await self._uiautomator.look("dumpWindowHierarchy", False, 50)
-
-        return await settling.settle(look, timeout_s=timeout_s)
+        if self._screen is None:
+            return await settling.settle(self._dump, timeout_s=timeout_s)
+        return await settling.settle_by_frames(self._screen.until_still, self._dump, timeout_s=timeout_s)
 
     async def observe(self, spec: ImageSpec, *, with_tree: bool, timeout_s: float) -> Screen:
         """Picture, tree and activity of one moment: the look is repeated while they change meanwhile.
@@ -178,7 +206,7 @@ class AdbDevice:
         async with self._call("observe", timeout_s):
             xml = await self._dump() if with_tree else ""
             for _ in range(_OBSERVE_TRIES):
-                activity, pixels, activity_after = parse_frame(await self._adb.execute(self._serial, FRAME))
+                activity, pixels, activity_after = await self._look()
                 xml_after = await self._dump() if with_tree else ""
                 if (activity, xml) == (activity_after, xml_after):
                     break
@@ -194,6 +222,23 @@ class AdbDevice:
             height_px=height,
         )
 
+    async def _look(self) -> tuple[str, np.ndarray, str]:
+        """Return the foreground activity, a frame, and the foreground activity again."""
+        if isinstance(self.frames.source, ScreencapFrames):  # all three in one stream
+            return parse_frame(await self._adb.execute(self._serial, FRAME))
+        before = parse_component((await self._run(FOREGROUND)).stdout.decode("utf-8", "replace"))
+        pixels = await self.frames.source.frame()
+        return before, pixels, parse_component((await self._run(FOREGROUND)).stdout.decode("utf-8", "replace"))
+
+    async def _choose_frames(self, *, patience_s: float) -> None:
+        sources = (
+            *((self._screen,) if self._screen else ()),
+            self.frames.source,
+            UiautomatorFrames(self._uiautomator),
+        )
+        self.frames = await choose_frames(sources, patience_s=patience_s)
+        log.info("%s: pictures by %s (%s)", self._serial, self.frames.source.name, self.frames.reason)
+
     async def _dump(self) -> str:
         return str(await self._uiautomator.look("dumpWindowHierarchy", False, 50))
 
@@ -205,7 +250,7 @@ class AdbDevice:
 
     async def screenshot(self, *, timeout_s: float) -> np.ndarray:
         async with self._call("screenshot", timeout_s):
-            pixels = parse_raw(await self._adb.execute(self._serial, "screencap"))
+            pixels = await self.frames.lossless.frame()
         return np.ascontiguousarray(pixels[:, :, :3])
 
     async def foreground(self, *, timeout_s: float) -> str:
@@ -267,6 +312,8 @@ class AdbDevice:
     async def close(self) -> None:
         self._closed = True
         await self._uiautomator.close()
+        if self._screen is not None:
+            await self._screen.close()
 
     # --- inside
 

@@ -152,7 +152,8 @@ class Screen:
 class Settled:
     """Why `settle` returned, and after how long."""
 
-    reason: Literal["idle", "deadline"]
+    reason: Literal["still", "idle", "deadline"]
+    """still: no new frame came for a while. idle: two looks in a row were equal. deadline: neither, in time."""
     waited_s: float
 
 

@@ -1,4 +1,4 @@
-"""Generate the Python code of the wire from proto/ into envs/v1/, or check that what is committed is in sync."""
+"""Generate the Python code of the protocols in proto/, or check that what is committed is in sync."""
 
 import argparse
 import sys
@@ -8,35 +8,41 @@ from pathlib import Path
 from grpc_tools import protoc
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE = "envs/v1/env.proto"
-GENERATED = ("env_pb2.py", "env_pb2.pyi", "env_pb2_grpc.py")
+SOURCES = ("envs/v1/env.proto", "emulators/controller/emulator_controller.proto")
+ENDINGS = ("_pb2.py", "_pb2.pyi", "_pb2_grpc.py")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Generate envs/v1 from proto/envs/v1/env.proto.")
+    parser = argparse.ArgumentParser(description="Generate the Python code of proto/.")
     parser.add_argument("--check", action="store_true", help="change nothing; fail when the committed code is stale")
     arguments = parser.parse_args()
+    generated = [f"{source.removesuffix('.proto')}{ending}" for source in SOURCES for ending in ENDINGS]
     with tempfile.TemporaryDirectory() as folder:
         generate(Path(folder))
-        fresh = {name: Path(folder, "envs/v1", name).read_bytes() for name in GENERATED}
-    target = ROOT / "envs/v1"
-    stale = [name for name in GENERATED if not (target / name).exists() or (target / name).read_bytes() != fresh[name]]
+        fresh = {name: Path(folder, name).read_bytes() for name in generated}
+    stale = [name for name in generated if not (ROOT / name).exists() or (ROOT / name).read_bytes() != fresh[name]]
     if arguments.check:
         if stale:
-            print(f"error: envs/v1 is stale ({', '.join(stale)}): run make proto", file=sys.stderr)
+            print(f"error: stale generated code ({', '.join(stale)}): run make proto", file=sys.stderr)
         return 1 if stale else 0
     for name in stale:
-        (target / name).write_bytes(fresh[name])
-    print(f"envs/v1: {len(stale)} of {len(GENERATED)} files changed")
+        (ROOT / name).write_bytes(fresh[name])
+    print(f"{len(stale)} of {len(generated)} generated files changed")
     return 0
 
 
 def generate(folder: Path) -> None:
     """Run the compiler with the Python, typing and gRPC outputs in `folder`."""
     outputs = [f"--{kind}={folder}" for kind in ("python_out", "pyi_out", "grpc_python_out")]
-    status = protoc.main(["protoc", f"-I{ROOT / 'proto'}", *outputs, SOURCE])
-    if status:
-        raise SystemExit(f"error: protoc ended with exit code {status}")
+    for source in SOURCES:
+        status = protoc.main(["protoc", f"-I{ROOT / 'proto'}", f"-I{_well_known()}", *outputs, source])
+        if status:
+            raise SystemExit(f"error: protoc ended with exit code {status}")
+
+
+def _well_known() -> Path:
+    """Where grpc_tools keeps google/protobuf/*.proto."""
+    return Path(protoc.__file__).parent / "_proto"
 
 
 if __name__ == "__main__":
