@@ -269,8 +269,7 @@ class Session:
         ran = time.perf_counter()
         self.turns += 1
         self._calls += tuple(
-            PlayedCall(turn=self.turns, call=call, result=result)
-            for call, result in zip(calls, results, strict=True)
+            PlayedCall(turn=self.turns, call=call, result=result) for call, result in zip(calls, results, strict=True)
         )
         if self._ending() is not None:
             self.state = EpisodeState.FINISHED

@@ -28,6 +28,8 @@ class Verdict:
     """Each sub-goal by name."""
     side_effects: tuple[str, ...]
     """One line each."""
+    outcome: Outcome
+    """What it was formed from: answer, calls, scores."""
 
 
 class Judge:
@@ -48,6 +50,7 @@ class Judge:
             progress=holding / len(checks) if checks else float(done),
             holds=tuple((check.name, check.holds) for check in checks),
             side_effects=side_effects,
+            outcome=outcome,
         )
 
     def side_effects(self, initial: DeviceState, now: DeviceState) -> tuple[str, ...]:

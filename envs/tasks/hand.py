@@ -1,7 +1,8 @@
 """The oracle's hand: finds things on the screen by their UI tree and acts through the public session API.
 
 It sees what an agent can be shown and does what an agent can do, so a task that its oracle solves is solvable. The
-session must deliver the UI tree (`SessionOptions.with_tree`); any coordinate frame will do.
+session must deliver the UI tree (`SessionOptions.with_tree`) of its phone; any coordinate frame will do. In text-only
+tasks it has `call` and `finish`.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class Hand:
     """
 
     def __init__(self, session: PlayedSession) -> None:
-        """Raises: ValueError: the session does not deliver the UI tree."""
-        if not session.options.with_tree:
+        """Raises: ValueError: the session has a phone and does not deliver its UI tree."""
+        if session.observation.width_px and not session.options.with_tree:
             raise ValueError("an oracle needs the UI tree: reset the session with with_tree=True")
         self._session = session
         self._tree: tuple[str, UiNode] | None = None
@@ -161,13 +162,24 @@ class Hand:
             [ToolCall(id=str(index), name="phone", arguments=action) for index, action in enumerate(actions)]
         )
 
+    async def call(self, tool: str, **arguments: JSON) -> str:
+        """Call one tool, and return what it says."""
+        return (await self.call_all((tool, arguments)))[0]
+
+    async def call_all(self, *calls: tuple[str, dict[str, JSON]]) -> list[str]:
+        """Call tools side by side in one step: (name, arguments) each; return what each says."""
+        return await self._step(
+            [ToolCall(id=str(index), name=name, arguments=arguments) for index, (name, arguments) in enumerate(calls)]
+        )
+
     # --- below -------------------------------------------------------------------------------------------------------
 
-    async def _step(self, calls: Sequence[ToolCall]) -> None:
+    async def _step(self, calls: Sequence[ToolCall]) -> list[str]:
         result = await self._session.step(calls)
         for call, outcome in zip(calls, result.results, strict=True):
             if outcome.status is not ToolStatus.OK:
                 raise self._stuck(f"{call.name} {dict(call.arguments)} was {outcome.status}: {outcome.text}")
+        return [outcome.text for outcome in result.results]
 
     async def _swipe_in(self, area: Bounds, direction: Direction) -> None:
         """Swipe over the middle half of the area."""
@@ -230,6 +242,8 @@ class Hand:
         return max(found, key=lambda bounds: (bounds.right - bounds.left) * (bounds.bottom - bounds.top))
 
     def _stuck(self, what: str) -> OracleStuck:
+        if not self.observation.tree_xml:
+            return OracleStuck(what)
         labels = [label for node in self._visible() for label in (node.text, node.description) if label]
         shown = ", ".join(map(repr, labels[:MAX_SHOWN]))
         return OracleStuck(f"{what} on {self.observation.activity}; it shows: {shown or 'no text'}")

@@ -1,23 +1,36 @@
 """What a task is: a goal drawn from a seed, a way to set the phone up, a verdict, and an oracle that solves it.
 
 A task touches a phone only through `Device` and judges only by what adb can see, so the same task runs on a simulated
-and on a real phone. Its oracle plays through the public session API, by taps and typing, as an agent would.
+and on a real phone. Its oracle plays through the public session API, by taps and typing, as an agent would. A text-only
+task (`needs_device = False`) has no phone: it is judged by its answer, the calls played, and what `verify` finds out.
 """
 
 from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from emulators.device import Device
 from emulators.state import DeviceState
-from envs.types import Split
+from envs.types import Split, ToolCall, ToolResult
 
 if TYPE_CHECKING:
+    from envs.rewards.rubric import Rubric
     from envs.tasks.hand import Hand
+    from envs.tools.tool import ToolFactory
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlayedCall:
+    """One call of the agent, and what came of it."""
+
+    turn: int
+    """The first is 1."""
+    call: ToolCall
+    result: ToolResult
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +46,12 @@ class Outcome:
     claimed_success: bool
     """With status success."""
     answer: str
+    turns: int = 0
+    """Played so far."""
+    calls: tuple[PlayedCall, ...] = ()
+    """All calls so far, in order."""
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """What `Task.verify` found out."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,6 +89,26 @@ class Task(ABC):
     async def setup(self, device: Device, *, timeout_s: float) -> None:
         """Bring a freshly reset phone to the initial state (shell, push, intents; no taps needed)."""
         return
+
+    def own_tools(self) -> Mapping[str, ToolFactory]:
+        """Return tools made for this task (a tool bound to its database, say), by name.
+
+        They come before the service's tools of the same name; `tools` still says which ones the agent has.
+        """
+        return {}
+
+    async def verify(self, outcome: Outcome, *, timeout_s: float) -> Mapping[str, float]:
+        """Return named scores, 0..1, that take work to find out: a query executed, a judge model asked.
+
+        Called after each turn, before `checks` and the rubric, which read them in `outcome.scores`.
+
+        Raises: JudgeError, InfrastructureError: there is no verdict; the episode is void, never a reward of 0.
+        """
+        return {}
+
+    def rubric(self) -> Rubric | None:
+        """Return how this task is rewarded; None: as the service rewards all tasks."""
+        return None
 
     @abstractmethod
     def checks(self, outcome: Outcome) -> Sequence[Check]:
