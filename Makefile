@@ -15,7 +15,7 @@ PORT ?= 7000
 POLICY ?= oracle
 ARGS ?=
 
-.PHONY: help setup train test test-browser lint check format serve eval report emulators images proto bench constraints clean
+.PHONY: help setup train test test-browser lint check format serve eval report emulators base-image images proto bench constraints clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "make <target>, with VENV=.venv PYTHON=python3 and:\n"} \
@@ -60,8 +60,14 @@ report: setup  ## Make runs/latest/report.html again
 emulators: setup  ## Start phones that adb can reach: ARGS="--phones 4"
 	@$(BIN)/rlfactory emulators up $(ARGS)
 
-images:  ## Build the container images (not there yet: phones are simulated in processes)
-	@echo "error: there are no container images yet; phones run as processes: make serve, make emulators" >&2; exit 1
+base-image:  ## Make debian:bookworm-slim with debootstrap, where it cannot be pulled (as root)
+	@scripts/base_image.sh
+
+images: setup  ## Build the images that any machine can build: ARGS=--json
+	@$(BIN)/python scripts/images.py $(ARGS)
+
+image-%: setup
+	@$(BIN)/python scripts/images.py $(ARGS) $*
 
 proto: setup  ## Generate envs/v1 from proto/envs/v1/env.proto
 	@$(BIN)/python scripts/generate_proto.py
