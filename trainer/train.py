@@ -32,6 +32,8 @@ from trainer.settings import RolloutSettings
 
 POLL_S = 0.5
 """Between two looks at verl's metrics file."""
+START_S = 420.0
+"""What Ray and its workers may take to come up on a busy machine, before the stall timeout begins to count."""
 
 _ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
@@ -212,7 +214,7 @@ class _Run:
         log_path = self._log.logs / "grpo.log"
         arguments = ["-m", "trainer.verl_main", "grpo", str(self._log.folder / "config.yaml")]
         async with python_child(arguments, log_path=log_path, environment={**_ENVIRONMENT, **environment}) as child:
-            last = time.monotonic()
+            last = time.monotonic() + START_S
             while True:
                 ended = child.returncode is not None
                 for record in follower.new_steps():

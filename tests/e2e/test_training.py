@@ -23,6 +23,7 @@ SHORT = (
     "data.episodes.validation.count=8",
     "data.val_batch_size=8",
     "trainer.save_freq=1",
+    "rlfactory.stall_timeout_s=600",  # a busy machine is no failure
 )
 
 
