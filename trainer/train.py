@@ -198,11 +198,11 @@ class _Run:
             count=self._own.warm_start.episodes,
             first_seed=self._own.warm_start.first_seed + self._own.seed * self._own.warm_start.episodes,
         )
+        dialect, own = get_dialect(settings.dialect), self._own.warm_start
         async with EnvClient(address, trust=settings.trust.load()) as client:
-            demonstrations = await warm_start.record(
-                client, source.rows(), settings=settings, dialect=get_dialect(settings.dialect)
-            )
-        warm_start.write_parquet(self._log.folder / "demonstrations.parquet", demonstrations)
+            recorded = await warm_start.record(client, source.rows(), settings=settings, dialect=dialect)
+        chosen = warm_start.mostly(recorded, goals=own.goals, others=own.other_goals, seed=self._own.seed)
+        warm_start.write_parquet(self._log.folder / "demonstrations.parquet", chosen)
 
     async def _grpo(self) -> None:
         started = self._begin("grpo_start", "Ray, workers, engine")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import defaultdict
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow
@@ -99,24 +99,21 @@ class _Pen:
         return result
 
 
-def with_shuffled_goals(demonstrations: Sequence[Demonstration], *, dialect: Dialect, seed: int) -> list[Demonstration]:
-    """Return the demonstrations with the goals of each task dealt out anew among them.
+def mostly(demonstrations: Sequence[Demonstration], *, goals: str, others: float, seed: int) -> list[Demonstration]:
+    """Return those whose goal matches the pattern, and so many of the others that these are the share `others`.
 
-    What is done then no longer follows from goal and picture together: such demonstrations teach how to act and where,
-    but not when. That is left to RL.
+    A policy started on one kind of goal acts as if every goal were of that kind; the rest is left to RL.
+
+    Raises: ValueError: the share is not within [0, 1), or no goal matches.
     """
+    if not 0 <= others < 1:
+        raise ValueError(f"the share of other goals must be within [0, 1), got {others}")
+    wanted = [each for each in demonstrations if re.search(goals, each.goal)]
+    if not wanted:
+        raise ValueError(f"no goal matches {goals!r}")
+    rest = [each for each in demonstrations if not re.search(goals, each.goal)]
     rng = random.Random(seed)
-    by_task: dict[str, list[str]] = defaultdict(list)
-    for each in demonstrations:
-        by_task[each.task].append(each.goal)
-    for goals in by_task.values():
-        rng.shuffle(goals)
-    return [_told(each, by_task[each.task].pop(), dialect) for each in demonstrations]
-
-
-def _told(demonstration: Demonstration, goal: str, dialect: Dialect) -> Demonstration:
-    system, first, *rest = demonstration.messages
-    return replace(demonstration, goal=goal, messages=(system, replace(first, text=dialect.first_message(goal)), *rest))
+    return wanted + rng.sample(rest, min(len(rest), round(len(wanted) * others / (1 - others))))
 
 
 def write_parquet(path: Path, demonstrations: Sequence[Demonstration]) -> None:
