@@ -34,12 +34,14 @@ test: setup  ## Run all tests with coverage of emulators and envs: ARGS="-k wifi
 test-browser: setup  ## Run the tests of the report in Chromium
 	@$(BIN)/python -m pytest tests/browser $(ARGS)
 
-lint: setup  ## Check format, lint, types, layering and generated code
+lint: setup  ## Check format, lint, types, layering, generated code, Dockerfiles and shell scripts
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python scripts/generate_proto.py --check
+	@$(BIN)/hadolint containers/*/Dockerfile
+	@$(BIN)/shellcheck .ci/run $(wildcard scripts/*.sh containers/*/*.sh)
 
 check: lint  ## What a commit must pass: lint, and the quick tests
 	@$(BIN)/python -m pytest -q -n 2 -m "not train and not browser and not docker and not gpu" $(ARGS)
