@@ -1,30 +1,32 @@
-"""The commands of phones: `rlfactory emulators up`. What is heavy is imported inside them."""
+"""The commands of phones: `rlfactory emulators up|ls|logs|screenshot|down`. What is heavy is imported inside them."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import signal
-from enum import StrEnum
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from emulators.errors import DeviceError, DeviceUnsupported
+from emulators.standing_options import Backend
 
 if TYPE_CHECKING:
-    from emulators.simulator.phone import PhoneConfig
-    from emulators.simulator.phone_server import PhonePorts
+    from emulators.engine.engine import Engine
+    from emulators.standing import StandingConfig
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 phones_app = typer.Typer(no_args_is_help=True, help="Phones that adb can reach.")
 app.add_typer(phones_app, name="emulators")
 
-
-class Backend(StrEnum):
-    SIMULATOR = "simulator"
-    EMULATOR = "emulator"
-    REDROID = "redroid"
+EngineUrl = Annotated[
+    str, typer.Option("--docker-host", envvar="DOCKER_HOST", help="The Docker engine; empty: this machine's.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @phones_app.callback()
@@ -36,64 +38,151 @@ def emulators() -> None:
 def up(
     backend: Annotated[Backend, typer.Option(help="What the phones are.")] = Backend.SIMULATOR,
     phones: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 1,
+    phones_per_container: Annotated[int, typer.Option(min=1, max=64, help="Of simulated phones.")] = 8,
     width: Annotated[int, typer.Option(min=160, max=4096, help="Of the screen, in pixels.")] = 1080,
     height: Annotated[int, typer.Option(min=160, max=4096, help="Of the screen, in pixels.")] = 2400,
-    port: Annotated[
-        int, typer.Option(min=0, max=65000, help="Console port of the first phone, its adb port is one above. 0: free.")
-    ] = 0,
     realtime: Annotated[bool, typer.Option(help="The phones' time runs with this machine's clock.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="List the phones as one line of JSON.")] = False,
+    image: Annotated[str, typer.Option(help="Of the containers; empty: the backend's own.")] = "",
+    cpus: Annotated[float, typer.Option(min=0, help="That a container may use. 0: all.")] = 0.0,
+    port: Annotated[
+        int,
+        typer.Option(
+            min=0, max=65000, help="Backend process: console port of the first phone, adb's is one above. 0: free."
+        ),
+    ] = 0,
+    serial: Annotated[list[str] | None, typer.Option(help="Backend attached: a phone; repeat it for more.")] = None,
+    adb_port: Annotated[int, typer.Option(help="Backend attached: of the adb server.")] = 5037,
+    docker_host: EngineUrl = "",
+    as_json: AsJson = False,
 ) -> None:
-    """Serve phones in the foreground until Ctrl-C or SIGTERM."""
-    from emulators.malloc import keep_large_blocks
+    """Start phones. They stand until `down`; with backend process, until Ctrl-C or SIGTERM."""
     from emulators.simulator.phone import PhoneConfig
 
-    if backend is not Backend.SIMULATOR:
-        raise DeviceUnsupported(
-            f"backend {backend} runs in containers, which this version does not have yet; use --backend simulator, "
-            "or start the phones yourself and attach to their serials"
-        )
-    if port % 2:
-        raise DeviceError(f"--port {port}: a console port is even, the adb port is the odd one above")
-    config = PhoneConfig(width_px=width, height_px=height, clock="realtime" if realtime else "virtual")
-    keep_large_blocks()
-    asyncio.run(_serve(config, phones, first_port=port, as_json=as_json))
+    if port and backend is not Backend.PROCESS:
+        raise DeviceError("--port is for --backend process: phones in containers have addresses of their own")
+    match backend:
+        case Backend.PROCESS:
+            from emulators.foreground import serve_phones
 
+            config = PhoneConfig(width_px=width, height_px=height, clock="realtime" if realtime else "virtual")
+            serve_phones(config, phones, first_port=port, as_json=as_json)
+        case Backend.ATTACHED:
+            from emulators.attached_view import show_attached
 
-async def _serve(config: PhoneConfig, phones: int, *, first_port: int, as_json: bool) -> None:
-    from emulators.simulator.host import PhoneHost
+            asyncio.run(show_attached(serial or [], adb_port=adb_port, as_json=as_json))
+        case _:
+            from emulators.standing import StandingConfig
 
-    stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    host = PhoneHost()
-    try:
-        served: list[PhonePorts] = []
-        for phone in range(phones):
-            console_port = first_port + 2 * phone if first_port else 0
-            server = await host.start(
-                config, console_port=console_port, adb_port=console_port + 1 if console_port else 0
+            standing = StandingConfig(
+                backend=backend,
+                phones=phones,
+                phones_per_container=phones_per_container,
+                width_px=width,
+                height_px=height,
+                realtime=realtime,
+                image=image,
+                cpus=cpus,
             )
-            assert server.ports is not None
-            served.append(server.ports)
-        _show(served, as_json=as_json)
-        await stopped.wait()
-    finally:
-        await host.close()
+            with _engine(docker_host, backend) as engine:
+                _up(engine, standing, as_json=as_json)
 
 
-def _show(phones: list[PhonePorts], *, as_json: bool) -> None:
+def _up(engine: Engine, config: StandingConfig, *, as_json: bool) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from emulators.preflight import require
+    from emulators.standing import list_phones, start_phones
+
+    console = Console(stderr=True, highlight=False)
+    if reaped := engine.reap():
+        console.print(f"removed what {len(reaped)} dead cells had left")
+    require(engine, config)
+    columns = (TextColumn("[bold]phones"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task("phones", total=config.phones)
+        started = asyncio.run(start_phones(engine, config, ready=lambda count: progress.advance(bar, count)))
+    phones = list_phones(engine, now_s=time.time())
+    _show([asdict(phone) for phone in phones if phone.serial in started], as_json=as_json)
+    if not as_json:
+        console.print("adb connect SERIAL reaches one; rlfactory emulators down removes them all")
+
+
+@phones_app.command()
+def ls(docker_host: EngineUrl = "", as_json: AsJson = False) -> None:
+    """List the phones in containers, those of running services too."""
+    from emulators.standing import list_phones
+
+    with _engine(docker_host) as engine:
+        _show([asdict(phone) for phone in list_phones(engine, now_s=time.time())], as_json=as_json)
+
+
+@phones_app.command()
+def logs(
+    phone: Annotated[str, typer.Argument(help="Serial, or the name of a container or its beginning.")],
+    tail: Annotated[int, typer.Option(min=1, help="Lines, the last ones.")] = 100,
+    docker_host: EngineUrl = "",
+) -> None:
+    """Print what a phone's container wrote."""
+    from emulators.standing import find_cell
+
+    with _engine(docker_host) as engine:
+        typer.echo(engine.logs(find_cell(engine, phone).id, tail=tail), nl=False)
+
+
+@phones_app.command()
+def screenshot(
+    phone: Annotated[str, typer.Argument(help="Serial: host:port of a phone in a container, or as adb lists it.")],
+    out: Annotated[Path, typer.Argument(help="A PNG file to write.")] = Path("screenshot.png"),
+    adb_port: Annotated[int, typer.Option(help="Of the adb server that lists a phone which is not host:port.")] = 5037,
+) -> None:
+    """Save a phone's screen as PNG."""
+    from emulators.attached_view import save_screenshot
+
+    width, height = asyncio.run(save_screenshot(phone, out, adb_port=adb_port))
+    typer.echo(f"{out}: {width}x{height}")
+
+
+@phones_app.command()
+def down(
+    phones: Annotated[list[str] | None, typer.Argument(help="Serials or containers; none: all that `up` made.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Also those of running services.")] = False,
+    docker_host: EngineUrl = "",
+    as_json: AsJson = False,
+) -> None:
+    """Remove what `up` made and what dead processes left: containers and networks with our labels, nothing else."""
+    from emulators.engine.spec import Scope
+    from emulators.standing import find_cell
+
+    with _engine(docker_host) as engine:
+        if phones:
+            removed = sorted({find_cell(engine, phone).cell for phone in phones})
+            for cell in removed:
+                engine.remove_cell(cell)
+        else:
+            removed = engine.remove_all(scope=None if everything else Scope.STANDING)
     if as_json:
-        listing = [{"serial": each.serial, "adb_port": each.adb, "console_port": each.console} for each in phones]
-        typer.echo(json.dumps({"phones": listing}))
+        typer.echo(json.dumps({"removed": removed}))
+    else:
+        typer.echo(f"removed {len(removed)} container{'' if len(removed) == 1 else 's'} with their networks")
+
+
+def _engine(url: str, backend: Backend = Backend.SIMULATOR) -> Engine:
+    from emulators.engine.engine import DEFAULT_URL, Engine, EngineUnavailable
+
+    try:
+        return Engine(url or DEFAULT_URL)
+    except EngineUnavailable as error:
+        way_out = "; --backend process needs none" if backend is Backend.SIMULATOR else ""
+        raise DeviceUnsupported(f"{error}{way_out}") from None
+
+
+def _show(rows: list[dict[str, object]], *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({"phones": rows}))
         return
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table(title="Simulated phones", title_justify="left")
-    for heading in ("serial", "adb port", "console port", "reach it with"):
-        table.add_column(heading)
-    for each in phones:
-        table.add_row(each.serial, str(each.adb), str(each.console), f"adb connect emu:{each.console},{each.adb}")
-    Console().print(table)
-    typer.echo("Ctrl-C ends them.")
+    from emulators.tables import phones_table
+
+    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(phones_table(rows))

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Self
 
 import docker
@@ -77,9 +78,13 @@ class Engine:
         try:
             self._docker = docker.DockerClient(base_url=url, version="auto", timeout=timeout_s, max_pool_size=32)
         except (DockerException, requests.RequestException) as error:
+            if "Permission denied" in str(error):
+                raise EngineUnavailable(
+                    f"this user may not use the Docker engine on {url}: sudo usermod -aG docker $USER, and log in again"
+                ) from None
             raise EngineUnavailable(
-                f"no Docker engine answers on {url} ({_brief(error)}); start it, or install it "
-                "(on Debian and Ubuntu: apt install docker.io) and join the group docker"
+                f"no Docker engine answers on {url}; start it, or install it (on Debian and Ubuntu: "
+                "apt install docker.io)"
             ) from None
         self._api = self._docker.api
         self._owner = Owner.this_process()
@@ -196,6 +201,16 @@ class Engine:
         with _told("asking its version"):
             return str(self._api.version()["Version"])
 
+    def storage(self) -> Path:
+        """Return the folder that the engine keeps images and containers in."""
+        with _told("asking for its storage"):
+            return Path(self._api.info()["DockerRootDir"])
+
+    def networks(self) -> int:
+        """Return how many networks take an address range."""
+        with _told("listing networks"):
+            return len(self._api.networks(filters={"driver": "bridge"}))
+
     def require_image(self, image: str) -> str:
         """Return the image's id. Raises: ImageMissing."""
         with _told(f"looking for {image}"):
@@ -211,13 +226,6 @@ class Engine:
         with _told("listing containers"):
             listed = self._api.containers(all=True, filters={"label": LABEL_CELL})
         return sorted((_info(each) for each in listed), key=lambda info: (info.created_s, info.name))
-
-    def cell(self, cell_id: str) -> CellInfo:
-        """Raises: EngineError: it is gone."""
-        for each in self.cells():
-            if each.id == cell_id:
-                return each
-        raise EngineError(f"container {cell_id[:12]} is gone")
 
     def memory_bytes(self, container: str) -> int:
         """Return the memory in use, without what the kernel can drop; 0 when the container does not run."""
@@ -329,9 +337,10 @@ def _info(listed: dict[str, Any]) -> CellInfo:
     labels = listed["Labels"]
     networks = listed["NetworkSettings"]["Networks"].values()
     state = str(listed["State"])
-    health = next((word for word in ("unhealthy", "healthy", "starting") if f"({word})" in listed["Status"]), "")
-    if "health: starting" in listed["Status"]:
-        health = "starting"
+    if listed["Names"][0].strip("/").startswith(STARTING):
+        state = "starting"
+    elif "(unhealthy)" in listed["Status"]:
+        state = "unhealthy"
     return CellInfo(
         id=listed["Id"],
         name=listed["Names"][0].strip("/"),
@@ -340,7 +349,7 @@ def _info(listed: dict[str, Any]) -> CellInfo:
         scope=labels.get(LABEL_SCOPE, ""),
         owner=labels.get(LABEL_OWNER, ""),
         image=listed["Image"],
-        state=f"{state} ({health})" if health else state,
+        state=state,
         created_s=float(listed["Created"]),
         address=next((each["IPAddress"] for each in networks if each["IPAddress"]), ""),
         phones=int(labels.get(LABEL_PHONES, "0")),

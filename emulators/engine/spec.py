@@ -80,7 +80,7 @@ class CellInfo:
     owner: str
     image: str
     state: str
-    """created, running, paused, exited, dead; with the health of a running one that is checked: running (healthy)."""
+    """running, or what is wrong: starting, unhealthy, created, paused, restarting, exited, dead."""
     created_s: float
     """Unix time."""
     address: str

@@ -1,4 +1,4 @@
-"""`rlfactory emulators up`."""
+"""`rlfactory emulators up --backend process`, and what its commands refuse. Containers: tests/docker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from emulators.adb_server import adb_server, stop_process
 
-UP = [sys.executable, "-m", "rlfactory", "emulators", "up"]
+UP = [sys.executable, "-m", "rlfactory", "emulators", "up", "--backend", "process"]
 
 
 async def test_phones_are_served_until_the_signal() -> None:
@@ -38,7 +38,9 @@ async def test_phones_are_served_until_the_signal() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--backend", "emulator"], "runs in containers, which this version does not have yet"),
+        (["--backend", "simulator", "--docker-host", "unix:///nowhere.sock"], "--backend process needs none"),
+        (["--backend", "simulator", "--port", "5554"], "--port is for --backend process"),
+        (["--backend", "attached", "--adb-port", "1"], "no adb server on 127.0.0.1:1"),
         (["--port", "5555"], "a console port is even"),
         (["--phones", "0"], "phones"),
     ],
