@@ -43,6 +43,9 @@ def serve(
     phones: Annotated[int, typer.Option(min=0, help="Phones to keep running. 0: text-only tasks.")] = 4,
     spares: Annotated[int, typer.Option(min=0, help="Phones kept warm beside them: a reset then waits for none.")] = 1,
     transport: Annotated[Transport, typer.Option(help="How phones are reached.")] = Transport.DIRECT,
+    phones_per_host: Annotated[
+        int, typer.Option(min=1, max=64, help="Phones that share a process or a container; forks need it shared.")
+    ] = 16,
     width: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 1080,
     height: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 2400,
     max_sessions: Annotated[int, typer.Option(min=1, help="Open at once.")] = 512,
@@ -71,7 +74,12 @@ def serve(
     )
     try:
         phones_config = PhonesConfig(
-            transport=transport, phones=phones, spares=spares, width_px=width, height_px=height
+            transport=transport,
+            phones=phones,
+            spares=spares,
+            phones_per_host=phones_per_host,
+            width_px=width,
+            height_px=height,
         )
         config = ServerConfig(
             host=host,

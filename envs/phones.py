@@ -31,9 +31,10 @@ class PhonesConfig:
     """Kept warm beside them."""
     width_px: int = 1080
     height_px: int = 2400
+    phones_per_host: int = 16
+    """That share a process (`adb`) or a container (`docker`): they fail together, and can be forked into each other."""
     image: str = "rlfactory-simulator"
-    """Of the containers, with `docker`; so are the next two."""
-    phones_per_container: int = 8
+    """Of the containers, with `docker`; so is the next."""
     engine_url: str = ""
     """Of the Docker engine; "": its socket on this machine."""
 
@@ -41,8 +42,8 @@ class PhonesConfig:
         for name in ("phones", "spares"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be below 0, got {getattr(self, name)}")
-        if self.phones_per_container < 1:
-            raise ValueError(f"phones_per_container must be at least 1, got {self.phones_per_container}")
+        if self.phones_per_host < 1:
+            raise ValueError(f"phones_per_host must be at least 1, got {self.phones_per_host}")
         for name in ("width_px", "height_px"):
             if not 160 <= getattr(self, name) <= 8192:
                 raise ValueError(f"{name} must be from 160 to 8192, got {getattr(self, name)}")
@@ -61,11 +62,11 @@ def phone_source(config: PhonesConfig) -> PhoneSource:
         case Transport.ADB:
             from emulators.backends.process import ProcessSource
 
-            return ProcessSource(phone)
+            return ProcessSource(phone, phones_per_process=config.phones_per_host)
         case Transport.DOCKER:
             from emulators.backends.docker import DockerConfig, DockerSource
 
-            docker = DockerConfig(image=config.image, phones_per_container=config.phones_per_container)
+            docker = DockerConfig(image=config.image, phones_per_container=config.phones_per_host)
             return DockerSource(phone, replace(docker, engine_url=config.engine_url or docker.engine_url))
         case _:
             assert_never(config.transport)

@@ -127,10 +127,12 @@ class DockerSource(HostedSource):
         super().__init__(phone, self._spawn_container, phones_per_host=config.phones_per_container)
         self._docker = config
         self._engine: Engine | None = None
+        self._opening = asyncio.Lock()
 
     async def _spawn_container(self) -> PhoneContainer:
-        if self._engine is None:
-            self._engine = await asyncio.to_thread(_open_engine, self._docker.engine_url)
+        async with self._opening:
+            if self._engine is None:
+                self._engine = await asyncio.to_thread(_open_engine, self._docker.engine_url)
         return await PhoneContainer.spawn(self._engine, self._docker.spec)
 
     async def close(self) -> None:

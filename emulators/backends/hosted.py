@@ -18,6 +18,7 @@ from emulators.adb import AdbDevice
 from emulators.adb_client import AdbClient
 from emulators.adb_server import AdbServer
 from emulators.console import EmulatorConsole
+from emulators.deadline import within
 from emulators.device import Device
 from emulators.errors import DeviceError, DeviceLost
 from emulators.simulator.phone import PhoneConfig
@@ -109,13 +110,31 @@ class PhoneHosting(Protocol):
 
 @dataclasses.dataclass(eq=False)
 class _Place:
-    """A host, and how it does."""
+    """A host, or one that is being started, and how it does."""
 
-    host: PhoneHosting
+    spawning: asyncio.Task[PhoneHosting]
     phones: int = 0
     """Running or about to start."""
     condemned: bool = False
     """Something failed on it: it gets no new phones and ends with its last one."""
+
+    @property
+    def host(self) -> PhoneHosting:
+        """Only for those whom `_take_place` gave it."""
+        return self.spawning.result()
+
+    @property
+    def dead(self) -> bool:
+        if not self.spawning.done():
+            return False
+        return self.spawning.cancelled() or self.spawning.exception() is not None or not self.host.alive
+
+    async def close(self) -> None:
+        """End the host, if it came to be one."""
+        self.spawning.cancel()
+        for host in await asyncio.gather(self.spawning, return_exceptions=True):
+            if not isinstance(host, BaseException):
+                await host.close()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
@@ -200,8 +219,7 @@ class HostedSource:
         return tenant.place.host.name if tenant else ""
 
     async def close(self) -> None:
-        for place in self._places:
-            await place.host.close()
+        await asyncio.gather(*(place.close() for place in self._places))
         self._places.clear()
         self._tenants.clear()
         await self._adb_server.close()
@@ -210,7 +228,9 @@ class HostedSource:
     async def _stop(self, serial: str) -> None:
         tenant = self._tenants.pop(serial, None)
         if self._adb is not None:
-            await self._adb.disconnect(serial)
+            with contextlib.suppress(DeviceError):
+                async with within(_STOP_TIMEOUT_S, f"disconnecting {serial}"):
+                    await self._adb.disconnect(serial)
         if tenant is None:
             return
         try:
@@ -225,7 +245,7 @@ class HostedSource:
         place.phones -= 1
         if place.condemned and not place.phones and place in self._places:
             self._places.remove(place)
-            await place.host.close()
+            await place.close()
 
     async def _adb_client(self) -> AdbClient:
         """Return a client of our adb server, which is started with the first phone."""
@@ -248,19 +268,27 @@ class HostedSource:
 
         Phones side by side on one host share their snapshots, so forks find their like there.
         """
-        async with self._growing:
-            for place in [place for place in self._places if not place.host.alive]:
-                self._places.remove(place)
-                await place.host.close()
-            with_room = [
-                place for place in self._places if place.phones < self._phones_per_host and not place.condemned
-            ]
-            if not with_room:
-                with_room = [_Place(await self._spawn())]
-                self._places += with_room
+        for place in [place for place in self._places if place.dead]:
+            self._places.remove(place)
+            await place.close()
+        with_room = [place for place in self._places if place.phones < self._phones_per_host and not place.condemned]
+        if with_room:
             place = max(with_room, key=lambda place: place.phones)
-            place.phones += 1
-            return place
+        else:
+            place = _Place(asyncio.create_task(_awaited(self._spawn())))
+            self._places.append(place)
+        place.phones += 1
+        try:
+            await asyncio.shield(place.spawning)
+        except BaseException:
+            place.condemned = True
+            await self._leave(place)
+            raise
+        return place
+
+
+async def _awaited(spawning: Awaitable[PhoneHosting]) -> PhoneHosting:
+    return await spawning
 
 
 async def _answering(adb: AdbClient) -> None:
