@@ -64,9 +64,8 @@ def train(
         except ChildFailed as error:
             raise InfrastructureError(str(error)) from error
         except KeyboardInterrupt:
-            console.print(
-                f"stopped; what was learnt is kept in {folder.resolve()}; go on with: rlfactory train --resume"
-            )
+            kept = f"stopped; what was learnt is kept in {folder.resolve()}; go on with: rlfactory train --resume"
+            console.print(kept, soft_wrap=True)
             raise
         finally:
             if view.began:  # also a run that was stopped or failed has something to show
