@@ -30,10 +30,12 @@ from envs.goldens import EpisodeKey, Goldens
 from envs.limits import Limits, bounded
 from envs.metrics import ServiceMetrics
 from envs.rewards.rubric import Rubric
+from envs.services import Services
 from envs.session import Episode, HeldPhone, Played, Session
 from envs.side_by_side import all_or_none, forget_snapshot, to_its_end
 from envs.tasks.registry import TaskRegistry
 from envs.tools.registry import ToolRegistry
+from envs.tools.runtime import ToolRuntime
 from envs.types import ResetResult, SessionOptions, Split, StepResult, ToolCall
 
 POOL_LEASE_MARGIN: Final = 3
@@ -71,8 +73,13 @@ class SessionHost:
         limits: Limits,
         rubric: Rubric | None = None,
         metrics: ServiceMetrics | None = None,
+        runtime: ToolRuntime | None = None,
+        services: Services | None = None,
     ) -> None:
-        """`pool` is None for a service without phones, which refuses tasks that need one."""
+        """`pool` is None for a service without phones, which refuses tasks that need one.
+
+        `runtime` and `services` are open, and closed by who opened them.
+        """
         self.tasks = tasks
         self.pool = pool
         self.limits = limits
@@ -82,6 +89,8 @@ class SessionHost:
         self.draining = False
         self._tools = tools
         self._rubric = rubric or Rubric()
+        self._runtime = runtime or ToolRuntime()
+        self._services = services or Services()
         self._goldens = Goldens(capacity=limits.max_goldens)
         self._tenants: dict[str, _Tenant] = {}
         self._opening = 0
@@ -141,6 +150,8 @@ class SessionHost:
             max_turns=min(drawn.max_turns, options.max_turns or drawn.max_turns, self.limits.max_turns),
             limits=self.limits,
             rubric=self._rubric,
+            runtime=self._runtime,
+            services=self._services,
         )
 
     async def _begin(self, episode: Episode) -> Session:

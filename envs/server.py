@@ -23,8 +23,12 @@ from envs.limits import Limits
 from envs.metrics import ServiceMetrics
 from envs.rewards.rubric import Rubric
 from envs.service import EnvService
+from envs.services import Services
 from envs.tasks.registry import TaskRegistry, default_registry
+from envs.tools.cache import CacheConfig, ResultCache
+from envs.tools.metrics import ToolMetrics
 from envs.tools.registry import ToolRegistry, default_tools
+from envs.tools.runtime import RuntimeConfig, ToolRuntime
 from envs.trust import ServerTrust
 from envs.v1 import env_pb2 as pb
 from envs.v1 import env_pb2_grpc as pb_grpc
@@ -49,6 +53,8 @@ class ServerConfig:
     drain_s: float = 5.0
     """How long calls under way may go on when the server stops."""
     max_concurrent_calls: int = 4096
+    tool_calls: RuntimeConfig = field(default_factory=RuntimeConfig)
+    tool_cache: CacheConfig = field(default_factory=CacheConfig)
     limits: Limits = field(default_factory=Limits)
     trust: ServerTrust = field(default_factory=ServerTrust)
 
@@ -132,6 +138,7 @@ async def serving(
     tools: ToolRegistry | None = None,
     rubric: Rubric | None = None,
     metrics: CollectorRegistry | None = None,
+    services: Services | None = None,
 ) -> AsyncIterator[EnvServer]:
     """Run a service for the block: phones started, port listened on; afterwards all of it is gone.
 
@@ -140,6 +147,7 @@ async def serving(
         pool: how many and how patiently; needed with `phones`.
         tasks, tools, rubric: by default those that ship with RLFactory.
         metrics: where to register the figures of pool and sessions; None: they are for nobody.
+        services: what tools and verdicts share, where it needs other settings than the defaults; closed at the end.
 
     Raises:
         AddressInUse: the port is taken.
@@ -152,6 +160,10 @@ async def serving(
                 Pool(phones, pool or PoolConfig(phones=1), metrics=PoolMetrics(metrics))
             )
             await _warm_up(held)
+        shared = await stack.enter_async_context(services or Services())
+        runtime = await stack.enter_async_context(
+            ToolRuntime(config.tool_calls, cache=ResultCache(config.tool_cache), metrics=ToolMetrics(metrics))
+        )
         host = await stack.enter_async_context(
             SessionHost(
                 tasks=tasks or default_registry(),
@@ -160,6 +172,8 @@ async def serving(
                 limits=config.limits,
                 rubric=rubric,
                 metrics=ServiceMetrics(metrics),
+                runtime=runtime,
+                services=shared,
             )
         )
         server = EnvServer(host, config)

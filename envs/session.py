@@ -33,11 +33,13 @@ from envs.observer import PhoneObserver, SentImages
 from envs.once import AtMostOnce
 from envs.rewards.rubric import Rubric
 from envs.rewards.verdict import Judge
+from envs.services import Services
 from envs.tasks.task import Outcome, PlayedCall, Task
 from envs.tools.executor import Executor
 from envs.tools.finish import Ending, FinishTool
 from envs.tools.phone import PhoneClock, PhoneTool
 from envs.tools.registry import ToolRegistry
+from envs.tools.runtime import ToolRuntime
 from envs.tools.tool import Tool, ToolContext
 from envs.types import (
     EpisodeState,
@@ -77,6 +79,10 @@ class Episode:
     max_turns: int
     limits: Limits
     rubric: Rubric
+    runtime: ToolRuntime
+    """Shared by all sessions of a service: carries out their calls."""
+    services: Services
+    """Shared, too: what tools and verdicts stand on."""
 
 
 class GiveBack(Protocol):
@@ -133,7 +139,9 @@ class Session:
         self._rubric = episode.task.rubric() or episode.rubric
         self._calls: tuple[PlayedCall, ...] = ()
         self._tools: dict[str, Tool] = {}
-        self._executor = Executor(self._tools, max_output_chars=episode.limits.max_output_chars)
+        self._executor = Executor(
+            self._tools, max_output_chars=episode.limits.max_output_chars, runtime=episode.runtime
+        )
         self._once: AtMostOnce[Played] = AtMostOnce(done=turns, grace_s=episode.limits.orphan_grace_s)
         self._sent = SentImages()
         self._listener = listener
@@ -197,6 +205,7 @@ class Session:
             device=self.phone.device if self.phone else None,
             coordinates=self.episode.options.coordinates,
             screen=self._observer.screen_size if self._observer else lambda: nothing,
+            services=self.episode.services,
         )
 
     # --- being looked at ---------------------------------------------------------------------------------------------
@@ -320,7 +329,8 @@ class Session:
     async def _verified(self, outcome: Outcome, timeout_s: float) -> Mapping[str, float]:
         try:
             async with asyncio.timeout(timeout_s):
-                return await self.episode.task.verify(outcome, timeout_s=timeout_s)
+                services = self.episode.services
+                return await self.episode.task.verify(outcome, services=services, timeout_s=timeout_s)
         except TimeoutError:
             raise JudgeError(f"no verdict on {self.episode.key.task} within {timeout_s:.1f} seconds") from None
 

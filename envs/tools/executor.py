@@ -9,7 +9,8 @@ from typing import Final
 
 from emulators.errors import DeviceError
 from envs.errors import RLFactoryError, UnknownName
-from envs.tools.tool import CallContext, Rejected, Tool, ToolError
+from envs.tools.runtime import ToolRuntime
+from envs.tools.tool import Tool
 from envs.types import ToolCall, ToolResult, ToolStatus
 
 NOT_RUN: Final = "not run: the call before it ended the episode"
@@ -18,8 +19,10 @@ NOT_RUN: Final = "not run: the call before it ended the episode"
 class Executor:
     """Runs calls of one session. Results come in call order, one for each call."""
 
-    def __init__(self, tools: Mapping[str, Tool], *, max_output_chars: int) -> None:
+    def __init__(self, tools: Mapping[str, Tool], *, max_output_chars: int, runtime: ToolRuntime | None = None) -> None:
+        """`runtime` is shared by the sessions of a service; None: one of its own."""
         self.tools = tools
+        self._runtime = runtime or ToolRuntime()
         self._max_output_chars = max_output_chars
 
     async def run(self, calls: Sequence[ToolCall], *, timeout_s: float) -> tuple[ToolResult, ...]:
@@ -63,34 +66,20 @@ class Executor:
 
     async def _run_one(self, call: ToolCall, deadline: float) -> ToolResult:
         started = time.monotonic()
-        status, text = await self._outcome(call, deadline - started)
+        tool = self.tools.get(call.name)
+        max_chars = self._max_output_chars
+        if tool is None:
+            status, text = ToolStatus.REJECTED, str(UnknownName.of("tool", call.name, self.tools))
+        else:
+            status, text = await self._runtime.run(tool, call, deadline - started)
+            max_chars = min(max_chars, tool.policy.max_output_chars or max_chars)
         return ToolResult(
             call_id=call.id,
             name=call.name,
             status=status,
-            text=shorten(text, self._max_output_chars),
+            text=shorten(text, max_chars),
             duration_s=time.monotonic() - started,
         )
-
-    async def _outcome(self, call: ToolCall, timeout_s: float) -> tuple[ToolStatus, str]:  # noqa: PLR0911 - one a status
-        tool = self.tools.get(call.name)
-        if tool is None:
-            return ToolStatus.REJECTED, str(UnknownName.of("tool", call.name, self.tools))
-        if timeout_s <= 0:
-            return ToolStatus.TIMEOUT, "not run: the time for this turn was used up by the calls before it"
-        try:
-            async with asyncio.timeout(None if tool.keeps_deadline else timeout_s):
-                return ToolStatus.OK, await tool.call(call.arguments, CallContext(timeout_s=timeout_s))
-        except Rejected as error:
-            return ToolStatus.REJECTED, str(error)
-        except ToolError as error:
-            return ToolStatus.ERROR, str(error)
-        except TimeoutError:
-            return ToolStatus.TIMEOUT, f"it did not end within {timeout_s:.1f} seconds and was stopped"
-        except (DeviceError, RLFactoryError):
-            raise
-        except Exception as error:  # noqa: BLE001 - a tool's bug is that tool's failure; the model is told, as of any other
-            return ToolStatus.ERROR, f"the tool failed: {type(error).__name__}: {error}"
 
 
 async def _gather_or_cancel(work: Sequence[asyncio._CoroutineLike[None]]) -> None:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from emulators.device import Device
 from envs.coordinates import ScreenSize
+from envs.services import Services
+from envs.tools.policy import DEFAULT_POLICY, ToolPolicy
 from envs.types import JSON, CoordinateFrame, ToolSchema
 
 
@@ -32,6 +34,8 @@ class ToolContext:
     coordinates: CoordinateFrame
     screen: Callable[[], ScreenSize]
     """Returns the sizes of the latest observation: coordinates refer to what the model saw last."""
+    services: Services = field(default_factory=Services)
+    """Shared by all sessions of the service."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +54,11 @@ class Tool(ABC):
     """Calls that name the same resource run one after another in call order; None runs beside anything."""
     ends_episode: bool = False
     """The call waits for all calls before it; once it succeeds, those after it are cancelled."""
+    policy: ToolPolicy = DEFAULT_POLICY
+    """What the runtime may do with calls: share, repeat, bound them."""
+    identity: str = ""
+    """What a pure tool's answers depend on beside its arguments (the digest of its corpus, say): calls of tools with
+    different ones are never taken for equal."""
     keeps_deadline: bool = False
     """The tool ends by `timeout_s` itself. Otherwise the executor cancels it then, and the call's status is TIMEOUT."""
 
