@@ -19,6 +19,7 @@ from envs.types import Split, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from envs.rewards.rubric import Rubric
+    from envs.services import Services
     from envs.tasks.hand import Hand
     from envs.tools.tool import ToolFactory
 
@@ -97,8 +98,10 @@ class Task(ABC):
         """
         return {}
 
-    async def verify(self, outcome: Outcome, *, timeout_s: float) -> Mapping[str, float]:
+    async def verify(self, outcome: Outcome, *, services: Services, timeout_s: float) -> Mapping[str, float]:
         """Return named scores, 0..1, that take work to find out: a query executed, a judge model asked.
+
+        `services` are those of the session's tools.
 
         Called after each turn, before `checks` and the rubric, which read them in `outcome.scores`.
 

@@ -14,6 +14,7 @@ from envs.errors import InfrastructureError, JudgeError
 from envs.oracle import play
 from envs.rewards.rubric import SUCCESS, Part, Rubric
 from envs.server import ServerConfig, serving
+from envs.services import Services
 from envs.tasks.hand import Hand
 from envs.tasks.registry import TaskRegistry
 from envs.tasks.task import Check, Outcome, Task
@@ -62,7 +63,7 @@ class OpenVault(Task):
     def own_tools(self) -> Mapping[str, ToolFactory]:
         return {"vault": lambda context: Vault(self.number)}
 
-    async def verify(self, outcome: Outcome, *, timeout_s: float) -> Mapping[str, float]:
+    async def verify(self, outcome: Outcome, *, services: Services, timeout_s: float) -> Mapping[str, float]:
         match outcome.answer:
             case "stall":
                 await asyncio.sleep(60)
