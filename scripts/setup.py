@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (3, 11)
-EXTRAS = "train,dev"
+EXTRAS = "train,tools,dense,dev"
 DISK_NEEDED_GB = 8
 WARM = (
     "trainer.verl_agent_loop",
