@@ -18,7 +18,9 @@ pytestmark = [pytest.mark.train, pytest.mark.timeout(600)]
 
 SHORT = (
     "rlfactory.service.phones=8",
-    "rlfactory.warm_start.episodes=32",
+    "rlfactory.warm_start.episodes=64",
+    "rlfactory.warm_start.batch=8",
+    "rlfactory.warm_start.micro_batch=8",
     "rlfactory.warm_start.steps=2",
     "data.episodes.validation.count=8",
     "data.val_batch_size=8",
@@ -55,7 +57,7 @@ def test_one_step_over_each_way_to_the_phone(tmp_path: Path, transport: str) -> 
 
 def assert_checkpoint_plays(policy: Path) -> None:
     command = [sys.executable, "-m", "rlfactory", "eval", "--policy", f"checkpoint:{policy}", "--json"]
-    options = ["--tasks", "tiny.privacy", "--episodes", "4", "--ablate", "image"]
+    options = ["--suite", "tiny", "--episodes", "4", "--ablate", "image"]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
