@@ -20,6 +20,7 @@ import requests
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import LogConfig
 
+from emulators.engine.guard import HOST_ROOT, RAISE, bridge_name
 from emulators.engine.owner import Owner
 from emulators.engine.spec import (
     LABEL_CELL,
@@ -89,6 +90,7 @@ class Engine:
         self._api = self._docker.api
         self._owner = Owner.this_process()
         self._self_id = self._own_container()
+        self._guarded = False
 
     def __enter__(self) -> Self:
         return self
@@ -121,6 +123,7 @@ class Engine:
         }
         with _told(f"starting {spec.image}"):
             self.require_image(spec.image)
+            self._guard(spec.image)
             try:
                 return self._make(spec, name, f"{PREFIX}-{token}", labels, attach=attach)
             except BaseException:
@@ -128,7 +131,12 @@ class Engine:
                 raise
 
     def _make(self, spec: CellSpec, name: str, network: str, labels: dict[str, str], *, attach: bool) -> Cell:
-        made = self._api.create_network(network, driver="bridge", internal=True, labels=labels, check_duplicate=True)
+        options = {"com.docker.network.bridge.name": bridge_name(labels[LABEL_CELL])}
+        if self._self_id:  # we join the network ourselves, so the host needs no address in it
+            options["com.docker.network.bridge.inhibit_ipv4"] = "true"
+        made = self._api.create_network(
+            network, driver="bridge", internal=True, options=options, labels=labels, check_duplicate=True
+        )
         limits = spec.limits
         hardening = (
             {"privileged": True}
@@ -147,6 +155,7 @@ class Engine:
                 init=True,
                 auto_remove=attach,
                 network_mode=network,
+                dns=["127.0.0.1"],  # else older engines look up names of the world for it (CVE-2024-29018)
                 mem_limit=f"{limits.memory_mb}m",
                 memswap_limit=f"{limits.memory_mb}m",
                 pids_limit=limits.pids,
@@ -168,6 +177,28 @@ class Engine:
                 stdio.close()
             raise
         return Cell(id=container, name=name, label=labels[LABEL_CELL], address=address, stdio=stdio)
+
+    def _guard(self, image: str) -> None:
+        """Keep what we are about to start from this machine, unless it will have no way to it."""
+        if self._self_id or self._guarded:
+            return
+        helper = self._api.create_container(
+            image,
+            [HOST_ROOT, "sh", "-c", RAISE],
+            entrypoint="chroot",
+            user="0",
+            host_config=self._api.create_host_config(
+                network_mode="host", cap_add=["NET_ADMIN"], binds=[f"/:{HOST_ROOT}:ro"]
+            ),
+        )["Id"]
+        try:
+            self._api.start(helper)
+            if self._api.wait(helper)["StatusCode"]:
+                words = " ".join(self._api.logs(helper).decode("utf-8", "replace").split())
+                raise EngineError(f"no firewall rule keeps containers from this machine: {words}")
+        finally:
+            self._remove_container(helper)
+        self._guarded = True
 
     def _attach(self, container: str) -> socket.socket:
         """Return a socket of our own; the SDK's is tied to a response that closes it."""

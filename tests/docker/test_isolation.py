@@ -1,0 +1,207 @@
+"""What a container of ours can reach: nothing. Tried from inside, against what does answer when others ask."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from emulators.engine.engine import Cell, Engine
+from emulators.engine.spec import CellSpec, Scope
+
+pytestmark = pytest.mark.docker
+
+PROBE = """
+import json, socket, sys
+found = {}
+for target in sys.argv[1:]:
+    host, _, port = target.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=2).close()
+        found[target] = "reached"
+    except OSError as error:
+        found[target] = type(error).__name__
+print(json.dumps(found))
+"""
+
+
+def inside(container: str, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["docker", "exec", container, *command], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def reached(container: str, *targets: str) -> set[str]:
+    """Return the targets (host:port) that a connection from inside the container reaches."""
+    answer = inside(container, "python3", "-c", PROBE, *targets)
+    assert answer.returncode == 0, answer.stderr
+    return {target for target, what in json.loads(answer.stdout).items() if what == "reached"}
+
+
+@dataclass(frozen=True)
+class HostService:
+    """Something on this machine that answers on every address, as careless services do."""
+
+    port: int
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with Engine() as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def cells(engine) -> Iterator[tuple[Cell, Cell]]:
+    """Two containers with a phone each."""
+    spec = CellSpec(image="rlfactory-simulator", kind="simulator", scope=Scope.SERVICE, command=("--phones", "1"))
+    made: list[Cell] = []
+    try:
+        made += [engine.make_cell(spec), engine.make_cell(spec)]
+        for cell in made:
+            until_open(cell.address, 5555)
+        yield made[0], made[1]
+    finally:
+        for cell in made:
+            engine.remove_cell(cell.label)
+
+
+@pytest.fixture(scope="module")
+def host_service() -> Iterator[HostService]:
+    with socket.create_server(("0.0.0.0", 0)) as server:
+
+        def answer() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    server.accept()[0].close()
+
+        threading.Thread(target=answer, daemon=True).start()
+        yield HostService(server.getsockname()[1])
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def until_open(host: str, port: int) -> None:
+    """Return when somebody listens; the test's timeout is the bound."""
+    while True:
+        with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=1):
+            return
+
+
+def addresses_of_the_host(cell: Cell) -> set[str]:
+    """Every IPv4 address of this machine, that of the cell's own network included."""
+    listing = json.loads(subprocess.run(["ip", "-4", "-json", "addr"], capture_output=True, check=True).stdout)
+    found = {each["local"] for link in listing for each in link["addr_info"]} - {"127.0.0.1"}
+    network = cell.address.rpartition(".")[0]
+    assert any(address.startswith(network) for address in found), "the host calls phones from its address among them"
+    return found
+
+
+def test_the_host_reaches_the_phones_and_is_not_reached(cells, host_service):
+    cell = cells[0]
+    addresses = addresses_of_the_host(cell)
+    for address in addresses:
+        until_open(address, host_service.port)
+    assert reached(cell.id, *(f"{address}:{host_service.port}" for address in addresses)) == set()
+    until_open(cell.address, 5555)
+
+
+def test_no_container_reaches_another(cells):
+    first, second = cells
+    ports = (5554, 5555)
+    assert reached(second.id, *(f"{second.address}:{port}" for port in ports)), "the probe itself works"
+    assert reached(first.id, *(f"{second.address}:{port}" for port in ports)) == set()
+    assert reached(second.id, *(f"{first.address}:{port}" for port in ports)) == set()
+
+
+@pytest.fixture
+def world() -> Iterator[str]:
+    """A host beyond this machine, in a network namespace of its own, that answers; yield its host:port."""
+    name, near, far = f"rl-world-{os.getpid()}", "198.51.100.1", "198.51.100.2"
+    inside_it = ("ip", "netns", "exec", name)
+    commands = (
+        ("ip", "netns", "add", name),
+        ("ip", "link", "add", "rl-near", "type", "veth", "peer", "name", "rl-far", "netns", name),
+        ("ip", "addr", "add", f"{near}/30", "dev", "rl-near"),
+        ("ip", "link", "set", "rl-near", "up"),
+        (*inside_it, "ip", "addr", "add", f"{far}/30", "dev", "rl-far"),
+        (*inside_it, "ip", "link", "set", "rl-far", "up"),
+        (*inside_it, "ip", "link", "set", "lo", "up"),
+    )
+    server = None
+    try:
+        for command in commands:
+            subprocess.run(command, check=True, capture_output=True)
+        server = subprocess.Popen(
+            [*inside_it, sys.executable, "-m", "http.server", "80"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        until_open(far, 80)
+        yield f"{far}:80"
+    finally:
+        if server is not None:
+            server.kill()
+            server.wait()
+        subprocess.run(["ip", "netns", "delete", name], check=False, capture_output=True)
+
+
+def test_no_container_reaches_the_world(cells, world):
+    plain = ("docker", "run", "--rm", "--entrypoint", "python3", "rlfactory-simulator", "-c", PROBE, world)
+    ordinary = subprocess.run(plain, capture_output=True, text=True, check=True, timeout=60)
+    assert json.loads(ordinary.stdout) == {world: "reached"}, "an ordinary container does reach it"
+    for cell in cells:
+        assert reached(cell.id, world) == set()
+
+
+def test_names_of_the_world_are_not_looked_up_for_a_container(cells):
+    lookup = "import socket; socket.getaddrinfo(__import__('sys').argv[1], 80)"
+    for name in ("example.com", "host.docker.internal"):
+        answer = inside(cells[0].id, "python3", "-c", lookup, name)
+        assert answer.returncode, f"{name} was found"
+        assert "gaierror" in answer.stderr
+
+
+def test_a_container_has_no_docker_socket_no_privileges_and_nothing_to_write_to(cells):
+    cell = cells[0].id
+    assert inside(cell, "sh", "-c", "ls /var/run/docker.sock /run/docker.sock").returncode
+    status = inside(cell, "cat", "/proc/self/status").stdout
+    facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    assert facts["CapEff"].strip("0 ") == ""
+    assert facts["CapBnd"].strip("0 ") == ""
+    assert facts["NoNewPrivs"].strip() == "1"
+    assert facts["Uid"].split()[0] != "0"
+    for path in ("/opt/x", "/etc/x", "/x", "/sys/fs/cgroup/x", "/proc/sysrq-trigger"):
+        assert inside(cell, "sh", "-c", f"echo x > {path}").returncode, f"{path} was written"
+
+
+def test_no_port_of_a_phone_is_published(engine, cells):
+    for cell in cells:
+        inspected = json.loads(subprocess.run(["docker", "inspect", cell.id], capture_output=True, check=True).stdout)[
+            0
+        ]
+        assert not inspected["HostConfig"]["PortBindings"]
+        assert not any((inspected["NetworkSettings"]["Ports"] or {}).values())
+        assert inspected["Mounts"] == []
+
+
+def processes() -> int:
+    """Return how many run on this machine."""
+    return sum(entry.name.isdecimal() for entry in Path("/proc").iterdir())
+
+
+def test_a_fork_bomb_stays_inside(cells):
+    before = processes()
+    bomb = "import os\nwhile True:\n    os.fork()"
+    answer = inside(cells[1].id, "timeout", "3", "python3", "-c", bomb)
+    assert answer.returncode
+    assert processes() < before + 600
+    until_open(cells[0].address, 5555)
