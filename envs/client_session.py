@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from envs.errors import InfrastructureError, RLFactoryError
+from envs.errors import InfrastructureError, RLFactoryError, SessionNotFound
 from envs.types import (
     EpisodeState,
     Observation,
@@ -49,6 +49,7 @@ class Session:
         self._client = client
         self._begun = begun
         self._renewal: asyncio.Task[None] | None = None
+        self._closed = False
         self.seq: int = parent.seq if parent else 0
         """The seq of the last step."""
         self.reward: Reward = parent.reward if parent else Reward()
@@ -106,6 +107,7 @@ class Session:
 
     async def aclose(self) -> None:
         """End the session. Idempotent; a service that is gone is no error, for it has no session to keep."""
+        self._closed = True
         if self._renewal is not None:
             self._renewal.cancel()
             self._renewal = None
@@ -114,10 +116,18 @@ class Session:
                 await self._client.close(self.id)
 
     async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult:
-        """Carry out the calls of one turn; see `EnvClient.step`."""
-        result = await self._client.step(
-            self.id, self.seq + 1, calls, timeout_s=timeout_s or self.options.step_timeout_s
-        )
+        """Carry out the calls of one turn; see `EnvClient.step`.
+
+        Raises: InfrastructureError: also when the service has forgotten the session before its lease ran out.
+        """
+        try:
+            result = await self._client.step(
+                self.id, self.seq + 1, calls, timeout_s=timeout_s or self.options.step_timeout_s
+            )
+        except SessionNotFound as error:
+            if self._closed or time.time() >= self.begun.lease_expiry_s:
+                raise
+            raise InfrastructureError(f"the service has forgotten session {self.id}; was it restarted?") from error
         self.seq += 1
         self.observation, self.reward, self.state = result.observation, result.reward, result.state
         return result

@@ -23,7 +23,7 @@ class Pool:
     """Leases phones; an async context manager that starts them and, at the end, stops every one.
 
     A phone is leased in the state it booted with: its golden snapshot was loaded and its state hash equals the golden
-    hash. Entering returns when each slot has tried to start once.
+    hash. Entering returns when one phone is ready; the others follow.
 
     Raises on entering: DeviceError: not one phone could be started.
     """
@@ -48,9 +48,7 @@ class Pool:
             asyncio.create_task(keeper.run(), name=f"phone-{number}") for number, keeper in enumerate(self._keepers)
         )
         try:
-            errors = await asyncio.gather(*(keeper.tried for keeper in self._keepers))
-            if all(errors):
-                raise DeviceError(f"no phone could be started: {errors[0]}")
+            await self._first_phone()
         except BaseException:
             await self.close()
             raise
@@ -60,6 +58,16 @@ class Pool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    async def _first_phone(self) -> None:
+        """Return when one phone is ready. Raises: DeviceError: every slot has tried to start one, in vain."""
+        errors = []
+        for trying in asyncio.as_completed([keeper.tried for keeper in self._keepers]):
+            error = await trying
+            if not error:
+                return
+            errors.append(error)
+        raise DeviceError(f"no phone could be started: {errors[0]}")
 
     async def drain(self, *, timeout_s: float) -> bool:
         """Lend no more phones, and wait for those that are lent; False when some were not back in time."""
