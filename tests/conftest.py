@@ -11,7 +11,7 @@ from collections.abc import Generator
 
 import pytest
 
-OPTIONAL = frozenset({"train", "browser", "docker", "gpu"})
+OPTIONAL = frozenset({"train", "browser", "docker", "gpu", "postgres"})
 REQUIRE_VARIABLE = "RLFACTORY_REQUIRE"
 
 

@@ -1,0 +1,330 @@
+"""A pool of prepared processes that run queries. Whatever a query does, it ends by its deadline: with its process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final, Self
+
+from envs.errors import EnvironmentFault, InfrastructureError
+from envs.tools.sql.compare import Comparison
+from envs.tools.sql.database import Database, DuckDbFile, PostgresServer, SqliteBytes, SqliteFile
+from envs.tools.sql.limits import SqlLimits
+from envs.tools.sql.rows import FailureKind, QueryFailed, Rows
+from envs.tools.sql.wire import LENGTHS, MAX_HEADER_BYTES, Message, pack
+
+ROOT: Final = Path(__file__).parents[3]
+GRACE_S: Final = 0.25
+"""A worker stops a late query by itself where it can, and says so; after this much longer it is killed."""
+START_TIMEOUT_S: Final = 30.0
+OPEN_TIMEOUT_S: Final = 30.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SqlWorkersConfig:
+    """How many processes, and what they hold."""
+
+    workers: int = 2
+    """Processes that run queries side by side."""
+    max_databases: int = 64
+    """Kept open in each; the one not used for longest is closed first."""
+    max_database_bytes: int = 128 << 20
+    """Of databases held in memory by each."""
+    limits: SqlLimits = field(default_factory=SqlLimits)
+
+    def __post_init__(self) -> None:
+        if min(self.workers, self.max_databases, self.max_database_bytes) < 1:
+            raise ValueError("workers, max_databases and max_database_bytes must be at least 1")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SqlVerdict:
+    """Whether a query gives what the gold query gives, on every database."""
+
+    same: bool
+    database: int
+    """The first that told them apart; how many there are if none did."""
+    reason: str = ""
+    """Why not, in words for a report."""
+    failure: FailureKind | None = None
+    """Set if the query gave no rows."""
+
+
+class WorkerDied(Exception):
+    """The process ended or was killed in the middle of a request."""
+
+
+class SqlWorkers:
+    """Runs queries of models. Workers are started when they are first needed; `close` ends them."""
+
+    def __init__(self, config: SqlWorkersConfig | None = None) -> None:
+        self.config = config or SqlWorkersConfig()
+        self.started = 0
+        """Processes so far: what is above `config.workers` replaced others."""
+        self._idle: list[_Process] = []
+        self._room = asyncio.Semaphore(self.config.workers)
+        self._starting: list[asyncio.Task[_Process]] = []
+        self._work: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def run(self, database: Database, sql: str, *, timeout_s: float, max_rows: int | None = None) -> Rows:
+        """Return the rows of one query.
+
+        Raises:
+            QueryFailed: refused, wrong, late or too large: the query's fault.
+            EnvironmentFault: the database does not open.
+            InfrastructureError: no worker could be started, or two died of other causes.
+        """
+        self._require_short(sql)
+        limit = min(max_rows or self.config.limits.max_rows, self.config.limits.max_rows)
+        message = {"op": "run", "sql": sql, "timeout_s": timeout_s, "max_rows": limit}
+        answer = await self._ask((database,), message, timeout_s=timeout_s)
+        return Rows(
+            columns=tuple(answer["columns"]), rows=tuple(map(tuple, answer["rows"])), truncated=answer["truncated"]
+        )
+
+    async def verify(
+        self, databases: Sequence[Database], sql: str, *, gold: str, comparison: Comparison, timeout_s: float
+    ) -> SqlVerdict:
+        """Tell whether a query gives what the gold query gives on all databases; it has `timeout_s` on each.
+
+        Raises: EnvironmentFault: a database does not open, or the gold query fails. InfrastructureError: see `run`.
+        """
+        if not databases:
+            raise EnvironmentFault("there is no database to verify a query on")
+        try:
+            self._require_short(sql)
+            message = {
+                "op": "verify",
+                "keys": [each.key for each in databases],
+                "sql": sql,
+                "gold": gold,
+                "comparison": asdict(comparison),
+                "timeout_s": timeout_s,
+            }
+            answer = await self._ask(databases, message, timeout_s=2 * timeout_s * len(databases))
+        except QueryFailed as failure:
+            return SqlVerdict(same=False, database=0, reason=failure.message, failure=failure.kind)
+        return SqlVerdict(
+            same=answer["same"],
+            database=answer["database"],
+            reason=answer["reason"],
+            failure=FailureKind(answer["kind"]) if answer["kind"] else None,
+        )
+
+    async def close(self) -> None:
+        """End all workers. Idempotent."""
+        self._closed = True
+        idle, self._idle = self._idle, []
+        started = await asyncio.gather(*self._starting, return_exceptions=True)
+        idle += [process for process in started if isinstance(process, _Process)]
+        await asyncio.gather(*self._work, *(process.kill() for process in idle))
+
+    def _require_short(self, sql: str) -> None:
+        limit = self.config.limits.max_sql_chars
+        if len(sql) > limit:
+            raise QueryFailed(FailureKind.REFUSED, f"the query has {len(sql)} characters; at most {limit} are allowed")
+        if "\0" in sql or not _is_encodable(sql):
+            raise QueryFailed(FailureKind.REFUSED, "the query holds a character that no query can have")
+
+    async def _ask(self, databases: Sequence[Database], message: Message, *, timeout_s: float) -> Message:
+        """Put one request to a worker; once more to a fresh one if that died by itself (a query changes nothing)."""
+        for attempt in (1, 2):
+            try:
+                async with self._worker(databases[0].key) as process:
+                    for database in databases:
+                        await process.open(database)
+                    request = {**message, "key": databases[0].key}
+                    answer = await process.ask(request, timeout_s=timeout_s + GRACE_S)
+                    if answer["outcome"] == "lost":
+                        await process.forget(databases[0].key)
+                break
+            except TimeoutError:
+                words = f"the query did not end within {message['timeout_s']:g} seconds, and was killed"
+                raise QueryFailed(FailureKind.TIMEOUT, words) from None
+            except WorkerDied as error:
+                if attempt == 2:
+                    raise InfrastructureError(f"two SQL workers died in a row: {error}") from None
+        match answer["outcome"]:
+            case "ok":
+                return answer
+            case "failed":
+                raise QueryFailed(FailureKind(answer["kind"]), answer["message"])
+            case "lost":
+                raise InfrastructureError(f"the database server: {answer['message']}")
+            case _:
+                raise EnvironmentFault(f"the database of the task: {answer['message']}")
+
+    @asynccontextmanager
+    async def _worker(self, key: str) -> AsyncIterator[_Process]:
+        """Hold a worker, one that has the database if there is; one that has not answered is killed, and replaced."""
+        async with self._room:
+            if self._closed:
+                raise InfrastructureError("the SQL workers are closed")
+            process = self._pick(key) or await self._begun()
+            try:
+                yield process
+            finally:
+                if process.answered and not self._closed:
+                    self._idle.append(process)
+                else:
+                    self._keep(process.kill())  # not waited for: giving back its memory may take the kernel a while
+                    if not self._closed:
+                        self._starting.append(asyncio.create_task(self._start()))
+
+    def _pick(self, key: str) -> _Process | None:
+        if not self._idle:
+            return None
+        index = next((i for i, process in enumerate(self._idle) if process.has(key)), len(self._idle) - 1)
+        return self._idle.pop(index)
+
+    async def _begun(self) -> _Process:
+        """Return a process that is being started as another's replacement, or else start one."""
+        starting = self._starting.pop() if self._starting else asyncio.create_task(self._start())
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            self._starting.append(starting)
+            raise
+
+    async def _start(self) -> _Process:
+        self.started += 1
+        return await _Process.start(self.config)
+
+    def _keep(self, work: Coroutine[None, None, None]) -> None:
+        """Run to its end, which `close` waits for."""
+        task = asyncio.create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+
+class _Process:
+    """One worker process and what is open in it."""
+
+    def __init__(self, process: asyncio.subprocess.Process, config: SqlWorkersConfig) -> None:
+        assert process.stdin is not None and process.stdout is not None
+        self.answered = True
+        """No request is under way."""
+        self._process = process
+        self._stdin, self._stdout = process.stdin, process.stdout
+        self._config = config
+        self._open: OrderedDict[str, int] = OrderedDict()
+        """Bytes in memory of each open database, the last used one last."""
+
+    @classmethod
+    async def start(cls, config: SqlWorkersConfig) -> _Process:
+        """Raises: InfrastructureError: it does not start."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "envs.tools.sql.worker", json.dumps(config.limits.as_dict())),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"},
+            cwd="/",
+            start_new_session=True,
+        )
+        self = cls(process, config)
+        try:
+            async with asyncio.timeout(START_TIMEOUT_S):
+                await self._receive()
+        except (WorkerDied, TimeoutError) as error:
+            await self.kill()
+            raise InfrastructureError(f"a SQL worker does not start: {error or 'no answer'}") from None
+        except BaseException:
+            await self.kill()
+            raise
+        return self
+
+    def has(self, key: str) -> bool:
+        return key in self._open
+
+    async def open(self, database: Database) -> None:
+        """Raises: EnvironmentFault: it does not open. WorkerDied."""
+        if database.key in self._open:
+            self._open.move_to_end(database.key)
+            return
+        kind, place, payload = _source(database)
+        message = {"op": "open", "key": database.key, "kind": kind, "place": place}
+        try:
+            answer = await self.ask(message, payload, timeout_s=OPEN_TIMEOUT_S)
+        except TimeoutError:
+            raise EnvironmentFault(f"a database did not open within {OPEN_TIMEOUT_S:g} seconds") from None
+        if answer["outcome"] == "lost":
+            raise InfrastructureError(f"a database server: {answer['message']}")
+        if answer["outcome"] != "ok":
+            raise EnvironmentFault(f"a database does not open: {answer['message']}")
+        self._open[database.key] = len(payload)
+        await self._shed()
+
+    async def _shed(self) -> None:
+        """Close what has not been used for longest, but never the one just opened."""
+        limits = self._config
+        while len(self._open) > 1 and (
+            len(self._open) > limits.max_databases or sum(self._open.values()) > limits.max_database_bytes
+        ):
+            await self.forget(next(iter(self._open)))
+
+    async def forget(self, key: str) -> None:
+        """Close one database. Raises: TimeoutError, WorkerDied."""
+        del self._open[key]
+        await self.ask({"op": "close", "key": key}, timeout_s=OPEN_TIMEOUT_S)
+
+    async def ask(self, message: Message, payload: bytes = b"", *, timeout_s: float) -> Message:
+        """Return the answer to one request. Raises: TimeoutError, WorkerDied: the process has to be killed."""
+        self.answered = False
+        try:
+            async with asyncio.timeout(timeout_s):
+                self._stdin.write(pack(message, payload))
+                await self._stdin.drain()
+                answer = await self._receive()
+        except (BrokenPipeError, ConnectionResetError) as error:
+            raise WorkerDied(f"it closed its pipe ({error})") from None
+        self.answered = True
+        return answer
+
+    async def _receive(self) -> Message:
+        try:
+            header_bytes, _ = LENGTHS.unpack(await self._stdout.readexactly(LENGTHS.size))
+            if header_bytes > MAX_HEADER_BYTES:
+                raise WorkerDied(f"it answered {header_bytes} bytes")
+            answer: Message = json.loads(await self._stdout.readexactly(header_bytes))
+        except asyncio.IncompleteReadError:
+            raise WorkerDied(f"exit status {await self._process.wait()}") from None
+        return answer
+
+    async def kill(self) -> None:
+        """End the process now, and wait until it has. Idempotent."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        self._stdin.close()
+        await asyncio.shield(self._process.wait())
+
+
+def _source(database: Database) -> tuple[str, str, bytes]:
+    """Return kind, place and bytes as a worker is told them."""
+    match database:
+        case SqliteBytes(data=data):
+            return "bytes", "", data
+        case SqliteFile(path=path):
+            return "sqlite", str(path.resolve()), b""
+        case DuckDbFile(path=path):
+            return "duckdb", str(path.resolve()), b""
+        case PostgresServer(dsn=dsn):
+            return "postgres", dsn, b""
+
+
+def _is_encodable(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
