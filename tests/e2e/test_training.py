@@ -74,8 +74,8 @@ def test_ctrl_c_keeps_the_checkpoint_and_leaves_nothing_running(tmp_path: Path) 
         if "step   2 of 1000" in line:
             process.send_signal(signal.SIGINT)
             break
-    rest = process.stdout.read()
-    assert process.wait() == 130, rest
+    rest, _ = process.communicate()
+    assert process.returncode == 130, rest
     assert "go on with: rlfactory train --resume" in rest
     _, alive = psutil.wait_procs(family.values(), timeout=20)
     assert [child.name() for child in alive] == []
