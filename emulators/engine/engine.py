@@ -209,6 +209,7 @@ class Engine:
             return socket.socket(fileno=sdk_socket.dup().detach())
         finally:
             raw.close()
+            sdk_socket.close()
 
     def _address(self, container: str) -> str:
         attributes = self._api.inspect_container(container)

@@ -26,7 +26,11 @@ class Owner:
 
     @classmethod
     def this_process(cls) -> Self:
-        pid = os.getpid()
+        return cls.of(os.getpid())
+
+    @classmethod
+    def of(cls, pid: int) -> Self:
+        """Return the owner that a process of this machine is."""
         return cls(host=socket.gethostname(), pid=pid, started_ticks=_started_ticks(pid))
 
     @classmethod

@@ -1,0 +1,69 @@
+"""The images as built: small, not root, checked, labelled, and with nothing of the machine that built them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docker.conftest import IMAGES
+
+pytestmark = pytest.mark.docker
+ROOT = Path(__file__).resolve().parents[2]
+MAX_MB = {"simulator": 400, "envd": 400, "sandbox": 200, "search": 400}
+
+
+def inspect(name: str) -> dict[str, Any]:
+    done = subprocess.run(
+        ["docker", "image", "inspect", f"rlfactory-{name}"], capture_output=True, text=True, check=True
+    )
+    found: dict[str, Any] = json.loads(done.stdout)[0]
+    return found
+
+
+def run(name: str, *command: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    whole = ["docker", "run", "--rm", "--network", "none", *options, "--entrypoint", command[0], f"rlfactory-{name}"]
+    return subprocess.run([*whole, *command[1:]], capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_an_image_is_small_labelled_checked_and_not_root(name: str) -> None:
+    image = inspect(name)
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert image["Size"] / 1e6 < MAX_MB[name]
+    labels = image["Config"]["Labels"]
+    assert labels["org.opencontainers.image.version"] == version
+    assert labels["org.opencontainers.image.revision"] not in {"", "unknown"}
+    assert image["Config"]["User"] not in {"", "0", "root"}
+    assert image["Config"]["Healthcheck"]["Test"]
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_an_image_holds_nothing_of_the_machine_that_built_it(name: str) -> None:
+    found = run(name, "find", "/", "-xdev", "(", "-name", "host-ca.crt", "-o", "-name", "pip.conf", ")", "-print")
+    assert found.stdout == ""
+    assert not [line for line in inspect(name)["Config"]["Env"] or [] if "PROXY" in line.upper() or "CERT" in line]
+
+
+def test_the_service_starts_only_with_a_way_to_know_its_clients() -> None:
+    done = subprocess.run(
+        ["docker", "run", "--rm", "--read-only", "--tmpfs", "/tmp", "rlfactory-envd"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "0.0.0.0 is not loopback" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_command_line_in_the_image_knows_its_version_and_tasks() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert run("envd", "python", "-m", "rlfactory", "--version").stdout == f"rlfactory {version}\n"
+    tasks = json.loads(run("envd", "python", "-m", "rlfactory", "tasks", "--json").stdout)
+    assert len(tasks) >= 24
