@@ -261,7 +261,8 @@ class _Episode:
         if not reply.complete:
             return None, f"your message was cut off after {len(reply.token_ids)} tokens; be shorter"
         try:
-            return self._dialect.parse(reply.text), ""
+            written = reply.model_text if self._dialect.special_tokens else reply.text
+            return self._dialect.parse(written), ""
         except ParseError as error:
             return None, str(error)
 

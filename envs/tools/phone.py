@@ -36,12 +36,18 @@ ARGUMENTS_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "long_press": ("coordinate", "seconds"),
     "swipe": ("coordinate", "coordinate2", "seconds"),
     "drag": ("coordinate", "coordinate2", "seconds"),
+    "scroll": ("coordinate", "direction", "distance"),
     "type": ("text",),
     "key": ("key",),
     "open_app": ("app",),
     "wait": ("seconds",),
 }
-"""What each action takes beside `action`; `seconds` has a default everywhere."""
+"""What each action takes beside `action`; `seconds`, `distance` and scroll's `coordinate` have defaults."""
+
+FINGER: Final[Mapping[str, tuple[int, int]]] = {"up": (0, 1), "down": (0, -1), "left": (1, 0), "right": (-1, 0)}
+"""Where the finger moves so that the screen shows more of what lies in a direction."""
+DISTANCES: Final[Mapping[str, float]] = {"short": 0.2, "medium": 0.4, "long": 0.7}
+"""Of the screen's side."""
 
 
 def phone_schema(frame: CoordinateFrame, size: ScreenSize) -> ToolSchema:
@@ -63,9 +69,16 @@ def phone_schema(frame: CoordinateFrame, size: ScreenSize) -> ToolSchema:
                 "action": {"type": "string", "enum": list(ARGUMENTS_OF)},
                 "coordinate": {
                     **point,
-                    "description": f"{where}. For tap, double_tap, long_press; where swipe and drag begin.",
+                    "description": f"{where}. For tap, double_tap, long_press; where swipe and drag begin; what to "
+                    "scroll, by default the middle.",
                 },
                 "coordinate2": {**point, "description": "[x, y] where swipe and drag end."},
+                "direction": {
+                    "type": "string",
+                    "enum": list(FINGER),
+                    "description": "For scroll: what is to be seen, as in down for what follows below.",
+                },
+                "distance": {"type": "string", "enum": list(DISTANCES), "description": "For scroll; default medium."},
                 "text": {
                     "type": "string",
                     "maxLength": MAX_TEXT_CHARS,
@@ -112,6 +125,9 @@ def parse_action(arguments: Arguments, frame: CoordinateFrame, size: ScreenSize)
             return Swipe(*point("coordinate"), *point("coordinate2"), duration_s=seconds(0.3))
         case "drag":
             return Drag(*point("coordinate"), *point("coordinate2"), duration_s=seconds(1.0))
+        case "scroll":
+            middle = point("coordinate") if "coordinate" in arguments else (size.width_px // 2, size.height_px // 2)
+            return _scroll(arguments, middle, size)
         case "type":
             return TypeText(read_text(arguments, "text", max_chars=MAX_TEXT_CHARS))
         case "key":
@@ -120,6 +136,25 @@ def parse_action(arguments: Arguments, frame: CoordinateFrame, size: ScreenSize)
             return OpenApp(read_text(arguments, "app", max_chars=200))
         case _:
             return Wait(seconds(1.0, MAX_WAIT_S))
+
+
+def _scroll(arguments: Arguments, middle: tuple[int, int], size: ScreenSize) -> Swipe:
+    """Return the swipe across a point that shows more of what lies in a direction, cut off at the screen's edges."""
+    along_x, along_y = FINGER[read_choice(arguments, "direction", tuple(FINGER))]
+    share = DISTANCES[read_choice(arguments, "distance", tuple(DISTANCES), default="medium")]
+    half_x, half_y = along_x * share / 2 * size.width_px, along_y * share / 2 * size.height_px
+
+    def inside(value: float, side: int) -> int:
+        return max(0, min(side - 1, round(value)))
+
+    x, y = middle
+    return Swipe(
+        inside(x - half_x, size.width_px),
+        inside(y - half_y, size.height_px),
+        inside(x + half_x, size.width_px),
+        inside(y + half_y, size.height_px),
+        duration_s=0.5,
+    )
 
 
 @dataclass(kw_only=True, slots=True)

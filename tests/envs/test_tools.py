@@ -27,6 +27,9 @@ DEVICE = CoordinateFrame.DEVICE_PX
         ({"action": "long_press", "coordinate": [1, 2], "seconds": 2}, LongPress(1, 2, 2.0)),
         ({"action": "swipe", "coordinate": [1, 2], "coordinate2": [3, 4]}, Swipe(1, 2, 3, 4, 0.3)),
         ({"action": "drag", "coordinate": [1, 2], "coordinate2": [1079, 2399]}, Drag(1, 2, 1079, 2399, 1.0)),
+        ({"action": "scroll", "direction": "down"}, Swipe(540, 1680, 540, 720, 0.5)),
+        ({"action": "scroll", "direction": "up", "distance": "short"}, Swipe(540, 960, 540, 1440, 0.5)),
+        ({"action": "scroll", "direction": "right", "coordinate": [1000, 5]}, Swipe(1079, 5, 784, 5, 0.5)),
         ({"action": "type", "text": "Grüße\n"}, TypeText("Grüße\n")),
         ({"action": "key", "key": "keycode_home"}, PressKey("HOME")),
         ({"action": "open_app", "app": "Settings"}, OpenApp("Settings")),
@@ -61,6 +64,8 @@ def test_arguments_become_one_action(arguments, action):
         ({"action": "wait", "seconds": -1}, "from 0 to 20"),
         ({"action": "wait", "seconds": 1e9}, "from 0 to 20"),
         ({"action": "long_press", "coordinate": [1, 2], "seconds": "2"}, "must be a number"),
+        ({"action": "scroll"}, "'direction' is missing; choose one of up, down, left, right"),
+        ({"action": "scroll", "direction": "down", "distance": "far"}, "choose one of short, medium, long"),
         ({"action": "key", "key": None}, "'key' is missing"),
     ],
 )

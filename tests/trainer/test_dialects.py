@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from envs.errors import UnknownName
 from envs.types import CoordinateFrame, ToolCall, ToolResult, ToolSchema, ToolStatus
-from trainer.dialects import DIALECTS, Dialect, ParseError, Unrenderable, get_dialect
+from trainer.dialects import Dialect, ParseError, Unrenderable, get_dialect
 
 POINT = st.lists(st.integers(0, 998), min_size=2, max_size=2)
 TEXT = st.text(max_size=40).filter(lambda text: "<tool_call>" not in text and "</tool_call>" not in text)
@@ -51,7 +51,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(DIALECTS))
+@pytest.mark.parametrize("name", sorted(CALLS))
 def test_round_trip_is_the_identity(name: str) -> None:
     dialect = get_dialect(name)
 
@@ -67,7 +67,7 @@ def test_round_trip_is_the_identity(name: str) -> None:
     check()
 
 
-@pytest.mark.parametrize("name", sorted(DIALECTS))
+@pytest.mark.parametrize("name", sorted(CALLS))
 @given(text=st.text(max_size=200))
 def test_any_text_is_read_or_refused(name: str, text: str) -> None:
     dialect = get_dialect(name)
@@ -128,7 +128,7 @@ def test_coordinates_are_declared_in_the_dialects_frame() -> None:
     assert "resolution is 999x999" in permille.system_prompt(tools, image_px=(96, 160))
 
 
-@pytest.mark.parametrize("name", sorted(DIALECTS))
+@pytest.mark.parametrize("name", sorted(CALLS))
 def test_the_model_is_told_of_every_tool_and_of_what_went_wrong(name: str) -> None:
     dialect: Dialect = get_dialect(name)
     tools = [ToolSchema(name=tool, description=f"the {tool}", parameters={}) for tool in ("phone", "finish", "search")]

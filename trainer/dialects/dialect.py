@@ -45,6 +45,11 @@ class Dialect(Protocol):
         """The sides of an image are multiples of this: patch size x merge size."""
         ...
 
+    @property
+    def special_tokens(self) -> bool:
+        """Special tokens are part of how calls are written: `parse` is given the text with them."""
+        ...
+
     def system_prompt(self, tools: Sequence[ToolSchema], *, image_px: tuple[int, int]) -> str:
         """Return what the model is told of its tools. `image_px`: sides of the screenshots; (0, 0) without."""
         ...
@@ -69,7 +74,7 @@ class Dialect(Protocol):
         ...
 
     def parse(self, text: str) -> Parsed:
-        """Return the calls in a model's message (special tokens stripped), with ids "0", "1", ...
+        """Return the calls in a model's message, with ids "0", "1", ...; special tokens only if `special_tokens`.
 
         Raises: ParseError: it holds no call, or a malformed one.
         """

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envs.types import JSON, ToolResult, ToolSchema, ToolStatus
+from envs.types import JSON, ToolResult, ToolStatus
+from trainer.dialects import json_calls
 from trainer.dialects.dialect import ParseError
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
@@ -27,12 +28,8 @@ def system_prompt(signatures: Sequence[Mapping[str, JSON]]) -> str:
     )
 
 
-def signature(schema: ToolSchema) -> dict[str, JSON]:
-    return {"name": schema.name, "description": schema.description, "parameters": dict(schema.parameters)}
-
-
 def render(name: str, arguments: Mapping[str, JSON]) -> str:
-    return f"{OPEN}\n{json.dumps({'name': name, 'arguments': dict(arguments)}, ensure_ascii=False)}\n{CLOSE}"
+    return f"{OPEN}\n{json_calls.dump({'name': name, 'arguments': dict(arguments)})}\n{CLOSE}"
 
 
 def split(text: str) -> tuple[str, list[tuple[str, dict[str, Any]]]]:
@@ -52,25 +49,10 @@ def _call(piece: str) -> tuple[str, dict[str, Any]]:
         raise ParseError(f"{OPEN} is not closed by {CLOSE}")
     if after.strip():
         raise ParseError(f"nothing may follow {CLOSE} but another {OPEN}")
-    try:
-        value = json.loads(body)
-    except json.JSONDecodeError as error:
-        raise ParseError(f"the call is not valid JSON: {error.msg} at character {error.pos}") from None
-    except RecursionError:
-        raise ParseError("the call is nested too deeply") from None
-    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
-        raise ParseError('the call must be {"name": <function-name>, "arguments": <args-json-object>}')
-    arguments = value.get("arguments", {})
-    if not isinstance(arguments, dict):
-        raise ParseError('"arguments" must be a JSON object')
-    return value["name"], arguments
+    return json_calls.call_of(json_calls.decode_all(body), key="arguments")
 
 
 def responses(results: Sequence[ToolResult], *, silent: frozenset[str]) -> str:
     """Return the answers of the calls as Hermes tool responses; of `silent` tools only what went wrong."""
     told = [item for item in results if item.status is not ToolStatus.OK or item.name not in silent]
-    return "\n".join(f"<tool_response>\n{_answer(item)}\n</tool_response>" for item in told)
-
-
-def _answer(result: ToolResult) -> str:
-    return result.text if result.status is ToolStatus.OK else f"{result.status.value}: {result.text}"
+    return "\n".join(f"<tool_response>\n{json_calls.answer(item)}\n</tool_response>" for item in told)

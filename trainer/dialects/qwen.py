@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from envs.types import JSON, CoordinateFrame, ToolCall, ToolResult, ToolSchema
-from trainer.dialects import hermes
+from trainer.dialects import hermes, json_calls
 from trainer.dialects.dialect import Parsed, ParseError, Unrenderable
 
 PHONE, FINISH, MOBILE_USE = "phone", "finish", "mobile_use"
@@ -47,6 +47,9 @@ _DOES: Final[Mapping[str, str]] = {
 }
 
 
+_DECLARED: Final = {CoordinateFrame.PERMILLE_999: (999, 999), CoordinateFrame.PERMILLE_1000: (1000, 1000)}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QwenDialect:
     """One generation of Qwen-VL."""
@@ -55,9 +58,10 @@ class QwenDialect:
     frame: CoordinateFrame
     multiple_px: int
     actions: tuple[str, ...]
+    special_tokens: bool = False
 
     def system_prompt(self, tools: Sequence[ToolSchema], *, image_px: tuple[int, int]) -> str:
-        signatures = [hermes.signature(tool) for tool in tools if tool.name not in (PHONE, FINISH)]
+        signatures = [json_calls.signature(tool) for tool in tools if tool.name not in (PHONE, FINISH)]
         if any(tool.name in (PHONE, FINISH) for tool in tools):
             signatures.insert(0, self._mobile_use(self._declared_px(image_px)))
         return hermes.system_prompt(signatures)
@@ -81,7 +85,7 @@ class QwenDialect:
         return Parsed(calls=tuple(calls), thought=thought)
 
     def _declared_px(self, image_px: tuple[int, int]) -> tuple[int, int]:
-        return image_px if self.frame is CoordinateFrame.IMAGE_PX else (999, 999)
+        return image_px if self.frame is CoordinateFrame.IMAGE_PX else _DECLARED[self.frame]
 
     def _mobile_use(self, declared_px: tuple[int, int]) -> dict[str, JSON]:
         point: dict[str, JSON] = {"type": "array", "description": "(x, y): pixels from the left and top edges."}
@@ -199,4 +203,7 @@ QWEN3_VL: Final = QwenDialect(
     frame=CoordinateFrame.PERMILLE_999,
     multiple_px=32,
     actions=tuple(action for action in _ARGUMENTS_OF if action not in ("key", "open")),
+)
+GUI_OWL: Final = QwenDialect(
+    name="gui_owl", frame=CoordinateFrame.PERMILLE_1000, multiple_px=32, actions=tuple(_ARGUMENTS_OF)
 )
