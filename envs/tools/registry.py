@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from envs.registry import Registry
+from envs.tools.calculator import CalculatorTool
 from envs.tools.finish import FinishTool
 from envs.tools.phone import PhoneTool
 from envs.tools.tool import ToolFactory
@@ -12,4 +13,4 @@ ToolRegistry = Registry[ToolFactory]
 
 def default_tools() -> ToolRegistry:
     """Return the tools that ship with RLFactory."""
-    return Registry("tool", (("phone", PhoneTool), ("finish", FinishTool)))
+    return Registry("tool", (("phone", PhoneTool), ("calculator", CalculatorTool), ("finish", FinishTool)))
