@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from envs.errors import TaskError
-from envs.phones import PhonesConfig, Transport, phone_source
+from envs.phones import PhonesConfig, Transport, discovery_folders, phone_source
 from envs.trust_options import (
     ClientAuthority,
     ServerCertificate,
@@ -46,6 +46,10 @@ def serve(
     phones_per_host: Annotated[
         int, typer.Option(min=1, max=64, help="Phones that share a process or a container; forks need it shared.")
     ] = 16,
+    serial: Annotated[list[str] | None, typer.Option(help="Transport attached: a phone; repeat it for more.")] = None,
+    adb_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Transport attached: of the adb server. 0: our own, for HOST:PORT.")
+    ] = 5037,
     width: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 1080,
     height: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 2400,
     max_sessions: Annotated[int, typer.Option(min=1, help="Open at once.")] = 512,
@@ -75,11 +79,14 @@ def serve(
     try:
         phones_config = PhonesConfig(
             transport=transport,
-            phones=phones,
-            spares=spares,
+            phones=len(serial) if serial else phones,
+            spares=0 if serial else spares,  # attached phones are as many as they are
             phones_per_host=phones_per_host,
             width_px=width,
             height_px=height,
+            serials=tuple(serial or ()),
+            adb_port=adb_port,
+            discovery=discovery_folders(os.environ),
         )
         config = ServerConfig(
             host=host,
@@ -130,7 +137,8 @@ def _announce(server: EnvServer, phones: PhonesConfig, *, metrics_port: int, as_
     from rich.console import Console
 
     number = "1 phone" if phones.phones == 1 else f"{phones.phones} phones"
-    what = f"{number} ({phones.transport}, {phones.width_px}x{phones.height_px})"
+    size = "" if phones.serials else f", {phones.width_px}x{phones.height_px}"
+    what = f"{number} ({phones.transport}{size})"
     Console(highlight=False).print(
         f"[bold green]serving[/] {len(server.host.tasks)} tasks with {what} on [bold]{server.address}[/]; Ctrl-C stops"
         + (f"\nmetrics on http://{metrics}/metrics" if metrics else ""),

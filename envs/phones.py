@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
 if TYPE_CHECKING:
@@ -19,11 +21,13 @@ class Transport(StrEnum):
     """Simulated phones in processes of their own, through a real adb server: the way to any Android phone."""
     DOCKER = "docker"
     """Simulated phones in containers, through a real adb server: where code of others runs."""
+    ATTACHED = "attached"
+    """Phones that run already, simulated or not, by their adb serials."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhonesConfig:
-    """Simulated phones, all alike."""
+    """The phones of a service, all alike."""
 
     transport: Transport = Transport.DIRECT
     phones: int = 4
@@ -37,11 +41,19 @@ class PhonesConfig:
     """Of the containers, with `docker`; so is the next."""
     engine_url: str = ""
     """Of the Docker engine; "": its socket on this machine."""
+    serials: tuple[str, ...] = ()
+    """Of the phones, with `attached`; so are the next two."""
+    adb_port: int = 5037
+    """Of the adb server that knows them; 0: one of our own, for serials that are HOST:PORT."""
+    discovery: tuple[Path, ...] = ()
+    """Folders in which emulators of this machine tell where their gRPC endpoints are."""
 
     def __post_init__(self) -> None:
         for name in ("phones", "spares"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be below 0, got {getattr(self, name)}")
+        if (self.transport is Transport.ATTACHED) != bool(self.serials):
+            raise ValueError("transport attached and serials (--serial) go together")
         if self.phones_per_host < 1:
             raise ValueError(f"phones_per_host must be at least 1, got {self.phones_per_host}")
         for name in ("width_px", "height_px"):
@@ -68,5 +80,15 @@ def phone_source(config: PhonesConfig) -> PhoneSource:
 
             docker = DockerConfig(image=config.image, phones_per_container=config.phones_per_host)
             return DockerSource(phone, replace(docker, engine_url=config.engine_url or docker.engine_url))
+        case Transport.ATTACHED:
+            from emulators.backends.attached import AttachedSource
+
+            return AttachedSource(config.serials, adb_port=config.adb_port, discovery=config.discovery)
         case _:
             assert_never(config.transport)
+
+
+def discovery_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return where Android's emulators of this user tell of themselves."""
+    runtime = environment.get("XDG_RUNTIME_DIR")
+    return (*((Path(runtime, "avd/running"),) if runtime else ()), Path.home() / ".android/avd/running")
