@@ -162,6 +162,7 @@ class Engine:
                 nano_cpus=int(limits.cpus * 1e9) or None,
                 tmpfs={"/tmp": f"size={limits.tmp_mb}m,mode=1777,nosuid,nodev,noexec"},
                 devices=[f"{device}:{device}:rwm" for device in spec.devices],
+                group_add=[str(Path(device).stat().st_gid) for device in spec.devices if Path(device).exists()],
                 log_config=LogConfig(type="json-file", config={"max-size": "2m", "max-file": "2"}),
                 **hardening,
             ),
