@@ -117,7 +117,7 @@ class CountedSession:
 
 async def play_one(client: EnvClient, task: str, seed: int, play: Play) -> bool:
     """Play an episode; False when it was lost and is to be played anew."""
-    options = SessionOptions(with_tree=True, step_timeout_s=10.0, lease_s=20.0)
+    options = SessionOptions(with_tree=True)
     begun = False
     try:
         async with client.session(task, seed=seed, options=options) as session:

@@ -20,7 +20,7 @@ from emulators.errors import DeviceError
 log = logging.getLogger(__name__)
 
 _PING_INTERVAL_S: Final = 0.5
-_PING_TIMEOUT_S: Final = 1.5
+_PING_TIMEOUT_S: Final = 1.0
 _SILENCES: Final = 2
 """Unanswered pings in a row after which a server counts as hung."""
 _RETRY_S: Final = 0.5

@@ -25,6 +25,7 @@ class ServiceConfig:
     """What `rlfactory serve` is asked for."""
 
     phones: int
+    spares: int = 1
     transport: Literal["direct", "adb", "docker"] = "direct"
     width_px: int = 1080
     height_px: int = 2400
@@ -37,7 +38,7 @@ class ServiceConfig:
     def arguments(self) -> list[str]:
         return [
             *("serve", "--json", "--port", "0", "--parent-pid", str(os.getpid())),
-            *("--phones", str(self.phones), "--transport", self.transport),
+            *("--phones", str(self.phones), "--spares", str(self.spares), "--transport", self.transport),
             *("--width", str(self.width_px), "--height", str(self.height_px)),
             *("--max-sessions", str(max(64, 2 * self.phones))),
         ]
