@@ -422,3 +422,10 @@ async def test_an_examination_from_the_command_line(capsys):
         lines = capsys.readouterr().out.splitlines()
         assert len(lines) == len(BEHAVIOURS)
         assert all(line.startswith("ok  ") for line in lines)
+
+
+async def test_a_session_that_a_restarted_service_has_forgotten_is_lost_to_infrastructure():
+    async with phones(1) as (server, client), client.session("bench.file", seed=0) as session:
+        await server.host.close(session.id)  # as a new process would: it knows nothing of the session
+        with pytest.raises(InfrastructureError, match="has forgotten session"):
+            await session.step([act("key", key="HOME")])

@@ -6,11 +6,13 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from asyncio.subprocess import PIPE
 from contextlib import asynccontextmanager
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -51,6 +53,30 @@ async def test_it_says_where_it_listens_and_stops_on_a_signal(number):
             assert any(task.name == "settings.wifi_on" for task in await client.list_tasks())
         process.send_signal(number)
         assert await asyncio.wait_for(process.wait(), 10) == 0
+
+
+async def test_prometheus_is_told_of_sessions_and_steps():
+    async with served("--metrics-port", "0") as (_, ready), EnvClient(ready["address"]) as client:
+        with pytest.raises(UnknownName):
+            await client.reset("no.such_task", seed=0)
+        async with httpx.AsyncClient(trust_env=False) as http:
+            answer = await http.get(f"http://{ready['metrics']}/metrics")
+        assert answer.status_code == 200
+        assert "rlfactory_sessions 0.0" in answer.text.splitlines()
+        assert "rlfactory_step_seconds_count 0.0" in answer.text.splitlines()
+
+
+async def test_a_metrics_port_in_use_is_one_clear_error():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        process = await asyncio.create_subprocess_exec(
+            *SERVE, "--port", "0", "--metrics-port", str(port), stdout=PIPE, stderr=PIPE
+        )
+        _, said = await process.communicate()
+    assert process.returncode != 0
+    assert f"--metrics-port {port}: cannot listen" in said.decode()
 
 
 async def test_memory_allocation_is_tuned_before_it_serves():
