@@ -96,8 +96,11 @@ def test_24_tasks_are_solved_on_phones_in_containers(envd: Service, tmp_path: Pa
 @pytest.mark.train
 @pytest.mark.parametrize("envd", [(480, 800)], indirect=True)
 def test_one_step_of_grpo_on_phones_in_containers(envd: Service, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text(envd.environment["RLFACTORY_TOKEN"])
     overrides = (
         "rlfactory.service=null",
+        f"rlfactory.trust.token_file={token}",
         f"rlfactory.address={envd.address}",
         "rlfactory.warm_start.episodes=64",
         "rlfactory.warm_start.batch=8",
