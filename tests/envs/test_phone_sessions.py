@@ -22,13 +22,12 @@ from envs.conformance import BEHAVIOURS, Target, examine
 from envs.conformance_cli import conform
 from envs.errors import EnvironmentFault, InfrastructureError, LimitExceeded, TaskError
 from envs.limits import Limits
-from envs.oracle import play
 from envs.phones import PhonesConfig, Transport, phone_source
 from envs.server import EnvServer, ServerConfig, serving
-from envs.tasks.hand import Hand, OracleStuck
+from envs.tasks.hand import Hand
 from envs.tasks.registry import TaskRegistry, default_registry
 from envs.tasks.task import Check, Outcome, Task
-from envs.types import CoordinateFrame, EpisodeState, SessionOptions, Split, ToolCall, ToolStatus
+from envs.types import EpisodeState, SessionOptions, Split, ToolCall, ToolStatus
 
 TREE = SessionOptions(with_tree=True)
 SETTINGS = "com.android.settings"
@@ -327,82 +326,6 @@ async def test_options_shape_the_observation():
             assert image.width_px * image.height_px <= 100_000
             assert (session.observation.width_px, session.observation.height_px) == (540, 1200)
             assert session.observation.tree_xml == ""
-
-
-@pytest.mark.parametrize("frame", CoordinateFrame)
-async def test_an_oracle_plays_in_every_coordinate_frame(frame):
-    options = SessionOptions(coordinates=frame, max_pixels=200_000)
-    async with phones(1) as (_, client):
-        record = await play(client, "settings.wifi_on", seed=3, options=options)
-        assert record.stuck == ""
-        assert record.reward.total == 1.0
-        assert record.state is EpisodeState.FINISHED
-        assert record.first.tree_xml
-        assert record.steps[-1].calls[0].name == "finish"
-
-
-async def test_an_oracle_that_is_stuck_says_what_the_screen_shows():
-    async with phones(1) as (_, client):
-        tasks = TaskRegistry((Notes,))
-        record = await play(client, "bench.file", seed=0, registry=tasks)
-        assert record.stuck.startswith("no 'a button that no phone has' on ")
-        assert "it shows: " in record.stuck
-        assert (record.reward.total, record.state) == (0.0, EpisodeState.RUNNING)
-
-
-async def test_the_hand_needs_the_tree():
-    async with phones(1) as (_, client), client.session("bench.file", seed=0) as session:
-        with pytest.raises(ValueError, match="with_tree"):
-            Hand(session)
-
-
-async def test_the_hand_finds_scrolls_types_and_clears():
-    async with phones(1) as (_, client), client.session("contacts.add_two", seed=0, options=TREE) as session:
-        hand = Hand(session)
-        await hand.open("Settings")
-        assert session.observation.activity.startswith(SETTINGS)
-        assert hand.find("network")
-        assert not hand.sees("network")
-        await hand.scroll_to("About phone")
-        await hand.tap("about PHONE")
-        with pytest.raises(OracleStuck, match="by scrolling"):
-            await hand.scroll_to("Not in this list")
-        with pytest.raises(OracleStuck, match="was rejected"):
-            await hand.open("No such app")
-        with pytest.raises(OracleStuck, match="asked for \\[9\\]"):
-            await hand.tap("About phone", index=9)
-        await hand.key("HOME")
-        with pytest.raises(OracleStuck, match="no focused field"):
-            await hand.type("x", clear=True)
-        with pytest.raises(OracleStuck, match="nothing scrollable with id shelf"):
-            await hand.scroll_to("Not here", resource_id="shelf")
-
-
-async def test_the_hand_moves_presses_and_waits():
-    async with phones(1) as (_, client), client.session("contacts.add_two", seed=0, options=TREE) as session:
-        hand = Hand(session)
-        home = session.observation
-        await hand.swipe("up")
-        await hand.key("HOME")
-        await hand.wait(0.5)
-        await hand.long_press(hand.find()[-1].text or hand.find()[-1].description or "Settings")
-        await hand.key("HOME")
-        assert session.observation.activity == home.activity
-        assert hand.reward.total == 0.0
-
-
-async def test_typing_replaces_what_a_field_holds():
-    async with phones(1) as (_, client), client.session("contacts.add_two", seed=0, options=TREE) as session:
-        hand = Hand(session)
-        await hand.open("Settings")
-        await hand.tap(hand.find("search")[0].text or hand.find("search")[0].description)
-        fields = [node for node in hand.tree.walk() if node.class_name == "android.widget.EditText"]
-        field_id = fields[0].resource_id.rpartition("/")[2]
-        await hand.type("displayed twenty times", into=field_id)
-        await hand.type("wifi", into=field_id, clear=True)
-        assert hand.find(resource_id=field_id)[0].text == "wifi"
-        await hand.type("z", clear=True)
-        await hand.type("", clear=True)
 
 
 async def test_conformance_over_adb():
