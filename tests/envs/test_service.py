@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from contextlib import asynccontextmanager
 
 import grpc
 import pytest
-from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
-from envs.client import ClientConfig, EnvClient, RetryPolicy
+from envs import convert
 from envs.errors import (
     Blame,
     EnvironmentFault,
@@ -23,7 +19,8 @@ from envs.errors import (
     TaskError,
     UnknownName,
 )
-from envs.types import EpisodeState, ImageFormat, ImageRef, Observation, SessionOptions, ToolStatus
+from envs.types import EpisodeState, SessionOptions, ToolCall, ToolStatus
+from envs.v1 import env_pb2 as pb
 
 
 async def test_an_episode_from_reset_to_verdict(serve, call):
@@ -124,37 +121,19 @@ async def test_a_cancelled_step_is_cancelled_in_the_tool_and_voids_the_episode(s
             await client.step(begun.session, 2, [])
 
 
-async def test_a_step_outlives_a_broken_connection_for_a_moment(serve, call, bench):
-    async with serve(orphan_grace_s=30) as (server, client):
-        begun = await client.reset("bench.talk", seed=0)
-        calls = [call("free", do="wait", text="kept")]
-        async with EnvClient(server.address) as lost:
-            step = asyncio.create_task(lost.step(begun.session, 1, calls))
-            await bench.until(lambda: bool(bench.log))
-            step.cancel()
-            await asyncio.gather(step, return_exceptions=True)
-        again = asyncio.create_task(client.step(begun.session, 1, calls))
-        bench.gate.set()
-        assert (await again).results[0].text == "kept 1"
-        assert bench.log == ["begin kept", "kept"]
-
-
 async def test_the_deadline_of_the_call_reaches_the_tool(serve, call, bench):
     async with serve(orphan_grace_s=0.01) as (_, client):
         begun = await client.reset("bench.talk", seed=0)
         stub = client._open_stub()
-        from envs import convert
-        from envs.v1 import env_pb2 as pb
-
         request = pb.StepRequest(session=begun.session, seq=1, calls=[convert.call_to_pb(call("free", do="wait"))])
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await stub.Step(request, timeout=0.1)
+            await stub.Step(request, timeout=1.0)
         assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         await bench.until(lambda: bench.log[-1:] == ["cancelled "])
 
 
 async def test_a_tool_that_hangs_ends_at_the_steps_limit_and_the_episode_goes_on(serve, call, bench):
-    options = SessionOptions(step_timeout_s=0.2)
+    options = SessionOptions(step_timeout_s=1.0)
     async with serve() as (_, client), client.session("bench.talk", seed=0, options=options) as session:
         result = await session.step([call("free", do="wait", text="x"), call("shared", text="y", id="1")])
         assert [each.status for each in result.results] == [ToolStatus.TIMEOUT, ToolStatus.OK]
@@ -174,25 +153,25 @@ async def test_a_lease_that_is_not_renewed_ends_the_session(serve, call, eventua
 
 async def test_renewing_and_stepping_keep_a_session(serve):
     async with serve() as (server, client):
-        begun = await client.reset("bench.talk", seed=0, options=SessionOptions(lease_s=0.4))
-        for _ in range(4):
-            await asyncio.sleep(0.2)
+        begun = await client.reset("bench.talk", seed=0, options=SessionOptions(lease_s=1.5))
+        for _ in range(7):
+            await asyncio.sleep(0.25)
             assert await client.renew(begun.session) > begun.lease_expiry_s
         assert server.host.sessions == 1
 
 
 async def test_a_session_object_renews_its_lease_by_itself(serve, call):
-    options = SessionOptions(lease_s=0.3)
+    options = SessionOptions(lease_s=1.5)
     async with serve() as (_, client), client.session("bench.talk", seed=0, options=options) as session:
-        await asyncio.sleep(0.9)
+        await asyncio.sleep(2.0)
         assert (await session.step([call("free", text="alive")])).results[0].status is ToolStatus.OK
 
 
 async def test_a_running_step_holds_its_lease(serve, call, bench):
     async with serve() as (server, client):
-        begun = await client.reset("bench.talk", seed=0, options=SessionOptions(lease_s=0.1))
+        begun = await client.reset("bench.talk", seed=0, options=SessionOptions(lease_s=1.0))
         step = asyncio.create_task(client.step(begun.session, 1, [call("free", do="wait", text="w")]))
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(1.3)
         assert server.host.sessions == 1
         bench.gate.set()
         assert (await step).results[0].status is ToolStatus.OK
@@ -290,8 +269,6 @@ async def test_errors_carry_reason_blame_and_words(serve):
             await client.reset("bench.talk", seed=0, options=SessionOptions(image_quality=101))
         with pytest.raises(TaskError, match="ids must differ"):
             begun = await client.reset("bench.talk", seed=0)
-            from envs.types import ToolCall
-
             twins = [ToolCall(id="a", name="free", arguments={})] * 2
             await client.step(begun.session, 1, twins)
 
@@ -321,63 +298,6 @@ async def test_what_a_tool_stands_on_fails_and_the_episode_is_void(serve, call):
         assert server.host.counters["void_episodes"] == 1
 
 
-async def test_health_and_reflection(serve):
-    async with serve() as (server, _):
-        async with grpc.aio.insecure_channel(server.address) as channel:
-            stub = health_pb2_grpc.HealthStub(channel)
-            for service in ("", "envs.v1.EnvService"):
-                answer = await stub.Check(health_pb2.HealthCheckRequest(service=service))
-                assert answer.status == health_pb2.HealthCheckResponse.SERVING
-
-        def reflect() -> list[str]:
-            with grpc.insecure_channel(server.address) as channel:
-                database = ProtoReflectionDescriptorDatabase(channel)
-                file = database.FindFileContainingSymbol("envs.v1.EnvService")
-                return [method.name for method in file.service[0].method]
-
-        methods = await asyncio.to_thread(reflect)
-        assert methods == ["ListTasks", "Reset", "Step", "Fork", "Close", "Renew", "Status", "Watch"]
-
-
-async def test_list_tasks_and_status(serve):
-    async with serve() as (_, client):
-        names = [task.name for task in await client.list_tasks()]
-        assert names == ["bench.broken_verdict", "bench.talk", "bench.unknown_tool"]
-        assert [task.name for task in await client.list_tasks(split="test")] == ["bench.talk"]
-        assert await client.list_tasks(suite="none") == ()
-        await client.reset("bench.talk", seed=0)
-        status = await client.status()
-        assert (status.sessions, status.max_sessions, status.counters["resets"]) == (1, 512, 1)
-        assert status.uptime_s > 0
-
-
-async def test_watch_tells_what_happens(serve, call):
-    async with serve() as (_, client), client.watch() as events:
-        async with client.session("bench.talk", seed=4) as session:
-            await session.step([call("finish")])
-        seen = [await anext(events) for _ in range(3)]
-        assert [event.kind for event in seen] == ["reset", "step", "close"]
-        assert {event.session for event in seen} == {session.id}
-        assert "bench.talk seed 4" in seen[0].message
-
-
-async def test_a_watcher_of_one_session_hears_only_of_it(serve):
-    async with serve() as (_, client):
-        mine = await client.reset("bench.talk", seed=0)
-        async with client.watch(mine.session) as events:
-            other = await client.reset("bench.talk", seed=1)
-            await client.step(other.session, 1, [])
-            await client.close(mine.session)
-            assert (await anext(events)).kind == "close"
-
-
-async def test_too_many_watchers_are_refused(serve):
-    async with serve(max_watchers=1) as (_, client), client.watch():
-        with pytest.raises(LimitExceeded, match="max_watchers"):
-            async with client.watch():
-                pass
-
-
 async def test_a_server_that_stops_refuses_new_sessions_and_lets_steps_end(serve, call, bench):
     async with serve() as (server, client):
         begun = await client.reset("bench.talk", seed=0)
@@ -388,87 +308,3 @@ async def test_a_server_that_stops_refuses_new_sessions_and_lets_steps_end(serve
         bench.gate.set()
         assert (await step).results[0].text == "last 1"
         await stopping
-
-
-async def test_nobody_at_the_address():
-    with pytest.raises(InfrastructureError, match=r"no environment service at 127\.0\.0\.1:1"):
-        async with EnvClient("127.0.0.1:1", config=ClientConfig(connect_timeout_s=0.3)):
-            pass
-
-
-async def test_a_client_that_is_not_open_says_so():
-    with pytest.raises(InfrastructureError, match="async with"):
-        await EnvClient("127.0.0.1:1").status()
-
-
-async def test_a_retry_after_a_broken_connection_gets_the_step_that_was_done(serve, call, bench):
-    async with serve() as (server, client):
-        begun = await client.reset("bench.talk", seed=0)
-        async with relay(server.address) as (address, cut), EnvClient(address) as far:
-            step = asyncio.create_task(far.step(begun.session, 1, [call("free", do="wait", text="once")]))
-            await bench.until(lambda: bench.log == ["begin once"])
-            cut()
-            bench.gate.set()
-            assert (await step).results[0].text == "once 1"
-        assert bench.log == ["begin once", "once"]
-
-
-async def test_a_service_that_stays_away_is_infrastructure(serve):
-    async with serve() as (server, _), relay(server.address) as (address, cut):
-        config = ClientConfig(total_timeout_s=0.5, call_timeout_s=0.3)
-        async with EnvClient(address, config=config) as client:
-            begun = await client.reset("bench.talk", seed=0)
-            cut(for_good=True)
-            with pytest.raises(InfrastructureError, match=f"environment service at {address}"):
-                await client.renew(begun.session)
-
-
-async def test_a_picture_that_was_never_received_cannot_be_left_out(serve):
-    async with serve() as (_, client):
-        image = ImageRef(data=b"", format=ImageFormat.JPEG, width_px=1, height_px=1, digest="d")
-        with pytest.raises(InfrastructureError, match="never received"):
-            client._with_bytes("s", Observation(sequence=1, image=image))
-
-
-@pytest.mark.parametrize(
-    "make", [lambda: RetryPolicy(attempts=0), lambda: ClientConfig(call_timeout_s=0)], ids=["attempts", "timeout"]
-)
-def test_a_client_config_is_checked_once(make):
-    with pytest.raises(ValueError, match="must be"):
-        make()
-
-
-@asynccontextmanager
-async def relay(address: str):
-    """Pass bytes to the address; `cut()` breaks the connections there are, `cut(for_good=True)` those to come too."""
-    host, _, port = address.rpartition(":")
-    writers: set[asyncio.StreamWriter] = set()
-    pumps: set[asyncio.Task[None]] = set()
-
-    async def pump(reader, writer):
-        with contextlib.suppress(ConnectionError):
-            while data := await reader.read(65536):
-                writer.write(data)
-                await writer.drain()
-        writer.close()
-
-    async def connected(reader, writer):
-        far_reader, far_writer = await asyncio.open_connection(host, int(port))
-        writers.update((writer, far_writer))
-        for each in (pump(reader, far_writer), pump(far_reader, writer)):
-            pumps.add(asyncio.create_task(each))
-
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
-
-    def cut(*, for_good: bool = False) -> None:
-        if for_good:
-            server.close()
-        for writer in writers:
-            writer.transport.abort()
-        writers.clear()
-
-    try:
-        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}", cut
-    finally:
-        cut(for_good=True)
-        await asyncio.gather(*pumps, return_exceptions=True)
