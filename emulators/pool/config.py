@@ -8,7 +8,15 @@ from typing import Final
 _COUNTS: Final = ("phones", "max_waiting", "max_failures", "max_starting")
 _DURATIONS: Final = (
     *("start_timeout_s", "reset_timeout_s", "mend_timeout_s", "lease_ttl_s"),
-    *("probe_interval_s", "probe_timeout_s", "max_age_s", "max_growth_bytes", "backoff_s", "backoff_max_s"),
+    *(
+        "probe_interval_s",
+        "probe_timeout_s",
+        "max_age_s",
+        "max_growth_bytes",
+        "max_growth_share",
+        "backoff_s",
+        "backoff_max_s",
+    ),
 )
 
 
@@ -42,8 +50,10 @@ class PoolConfig:
     """For a phone that failed: to answer again."""
     max_age_s: float = 24 * 3600.0
     """An older phone is replaced when nobody uses it; each phone's own limit is up to a tenth below this."""
-    max_growth_bytes: int = 512 * 1024 * 1024
-    """A phone that takes this much more memory than after its start is replaced when nobody uses it."""
+    max_growth_bytes: int = 64 * 1024 * 1024
+    max_growth_share: float = 0.5
+    """A phone that has grown by these bytes, and by this share of what it took after its start, is replaced when nobody
+    uses it. Simulated phones count with their share of what their host takes."""
 
     def __post_init__(self) -> None:
         for name in _COUNTS:

@@ -23,6 +23,7 @@ def reason_to_recycle(slot: Slot, config: PoolConfig) -> str:
     if age_s >= slot.max_age_s:
         return f"it is {age_s:.0f} s old"
     growth = slot.memory_bytes - slot.first_memory_bytes
-    if slot.first_memory_bytes and growth >= config.max_growth_bytes:
+    limit = max(config.max_growth_bytes, config.max_growth_share * slot.first_memory_bytes)
+    if slot.first_memory_bytes and growth >= limit:
         return f"its memory grew by {growth / 1e6:.0f} MB"
     return ""
