@@ -41,7 +41,7 @@ class PoolConfig:
     """Pause after a phone failed or could not start; doubles with every further failure in a row."""
     backoff_max_s: float = 30.0
 
-    probe_interval_s: float = 30.0
+    probe_interval_s: float = 10.0
     """How long a phone may idle before it is asked whether it is still there."""
     probe_timeout_s: float = 5.0
     max_failures: int = 3

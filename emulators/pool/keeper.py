@@ -16,6 +16,8 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Callable
+from typing import Any
 
 from emulators.deadline import within
 from emulators.errors import DeviceError
@@ -36,8 +38,16 @@ class Keeper:
     """Keeps one slot filled with a healthy phone."""
 
     def __init__(
-        self, source: PhoneSource, config: PoolConfig, desk: LeaseDesk, gate: StartGate, metrics: PoolMetrics
+        self,
+        source: PhoneSource,
+        config: PoolConfig,
+        desk: LeaseDesk,
+        gate: StartGate,
+        metrics: PoolMetrics,
+        *,
+        on_trouble: Callable[[str], None],
     ) -> None:
+        """Args: on_trouble: told the host of a phone that failed."""
         self.slot = Slot()
         self.tried: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Ends at the first try to start a phone, with what went wrong or ""."""
@@ -46,6 +56,8 @@ class Keeper:
         self._desk = desk
         self._gate = gate
         self._metrics = metrics
+        self._on_trouble = on_trouble
+        self._doubt: asyncio.Future[None] | None = None
         self._retiring = False
         self._ending: asyncio.Task[None] | None = None
 
@@ -61,6 +73,11 @@ class Keeper:
         finally:
             self._tell_retired()
             await self._discard()
+
+    def doubt(self) -> None:
+        """Have the phone asked at once whether it is still there, if it is idle."""
+        if self._doubt is not None and not self._doubt.done():
+            self._doubt.set_result(None)
 
     async def _live_once(self) -> None:
         """Take one phone from its start to its end."""
@@ -142,9 +159,12 @@ class Keeper:
                 await self._reset(timeout_s=self._config.reset_timeout_s)
 
     async def _lend(self) -> Returned | None:
-        """Offer the phone; return how it came back, or None when it has idled long enough to be asked."""
+        """Offer the phone; return how it came back, or None when it is to be asked whether it is there."""
         coming_back = self._desk.offer(self.slot)
-        await asyncio.wait([coming_back], timeout=self._config.probe_interval_s)
+        self._doubt = asyncio.get_running_loop().create_future()
+        events: list[asyncio.Future[Any]] = [coming_back, self._doubt]
+        timeout_s = self._config.probe_interval_s
+        await asyncio.wait(events, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         if self._desk.take_back(self.slot):
             return None
         return await coming_back
@@ -166,6 +186,7 @@ class Keeper:
         slot, timeout_s = self.slot, self._config.mend_timeout_s
         slot.state = PhoneState.RESETTING
         slot.phone_failures += 1
+        self._on_trouble(slot.host)
         assert slot.device is not None
         if returned.fatal or slot.phone_failures >= self._config.max_failures:
             raise DeviceError(returned.problem)

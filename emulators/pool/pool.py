@@ -41,7 +41,7 @@ class Pool:
     async def __aenter__(self) -> Self:
         self._desk.open()
         self._keepers = tuple(
-            Keeper(self._source, self.config, self._desk, self._gate, self.metrics)
+            Keeper(self._source, self.config, self._desk, self._gate, self.metrics, on_trouble=self._doubt_host)
             for _ in range(self.config.phones + self.config.spares)
         )
         self._tasks = tuple(
@@ -58,6 +58,12 @@ class Pool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    def _doubt_host(self, host: str) -> None:
+        """One phone of this host failed: have its idle neighbours asked before a client gets one of them."""
+        for keeper in self._keepers:
+            if keeper.slot.host == host and keeper.slot.state is PhoneState.FREE:
+                keeper.doubt()
 
     async def _first_phone(self) -> None:
         """Return when one phone is ready. Raises: DeviceError: every slot has tried to start one, in vain."""

@@ -163,6 +163,15 @@ async def test_an_idle_phone_that_hangs_is_found_out_before_a_client_gets_it() -
             assert lease.device is not phone
 
 
+async def test_when_one_phone_of_a_host_fails_its_idle_neighbours_are_asked_at_once() -> None:
+    metrics = PoolMetrics()
+    async with Pool(TroubledSource(), config(3, probe_interval_s=60), metrics=metrics) as pool:
+        await until(lambda: states(pool) == [PhoneState.FREE] * 3)
+        pool.release(await pool.acquire(timeout_s=T), problem="its host hangs")
+        await until(lambda: states(pool) == [PhoneState.FREE] * 3)
+        await until(lambda: metrics.probes.labels(answer="yes")._value.get() == 2)
+
+
 async def test_phones_that_have_served_their_time_are_replaced_one_at_a_time_while_others_serve() -> None:
     source = TroubledSource()
     async with Pool(source, config(3, max_age_s=0.4, probe_interval_s=0.02)) as pool:
