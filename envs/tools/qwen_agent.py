@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from envs.tools.function import NAME, said
 from envs.tools.policy import DEFAULT_POLICY, ToolPolicy
@@ -46,8 +46,8 @@ def _schema(tool: Any, name: str) -> ToolSchema:
         raise ValueError(f"{type(tool).__name__}: {called!r} is no name for a tool")
     given = getattr(tool, "parameters", None)
     match given:
-        case {"type": "object", **rest}:
-            parameters: dict[str, JSON] = {"type": "object", **rest}
+        case {"type": "object"}:
+            parameters = cast("dict[str, JSON]", given)
         case list() | tuple():
             parameters = _of_list(called, given)
         case _:

@@ -230,7 +230,7 @@ def test_docstrings_without_sections_are_all_summary():
 
 
 @register_tool("acronym")
-class Acronym(BaseTool):
+class Acronym(BaseTool):  # type: ignore[misc]
     """As users of Qwen-Agent write them."""
 
     description = "Make an acronym."

@@ -1,0 +1,231 @@
+"""Tools from a file, YAML or JSON.
+
+    tools:
+      population:
+        function: mytools.py:population          # path/to/file.py:name, or package.module:name; a class will do as well
+        policy: {pure: true, timeout_s: 5, cache_ttl_s: 3600}
+      image_search:
+        qwen_agent: my_package.tools:ImageSearch  # a qwen-agent BaseTool
+        options: {top_k: 3}
+      second_opinion:
+        model: {url: "http://127.0.0.1:8000/v1", model: qwen3, key: "${API_KEY}"}
+      phone:
+        environment: {address: "127.0.0.1:7000", task: settings.wifi_on}
+    mcpServers:                                   # as in the configuration of other MCP clients
+      time: {command: uvx, args: [mcp-server-time]}
+      docs: {url: "https://example.org/mcp", headers: {Authorization: "Bearer ${TOKEN}"}}
+      old:  {url: "http://127.0.0.1:9000/sse", transport: sse, tools: [lookup], prefix: old_}
+
+`${NAME}` is filled in from the environment that the caller gives. Paths are relative to the file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.util
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import yaml
+
+from envs.errors import TaskError
+from envs.tools.environment import EnvironmentConfig
+from envs.tools.mcp_transport import McpConfig
+from envs.tools.model import ModelConfig
+from envs.tools.policy import ToolPolicy
+
+_VARIABLE: Final = re.compile(r"\$\{(\w+)\}")
+KINDS: Final = ("function", "qwen_agent", "model", "environment")
+
+C = TypeVar("C")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FunctionSource:
+    """A function, a class, or a qwen-agent tool."""
+
+    subject: Callable[..., Any]
+    options: Mapping[str, Any]
+    qwen_agent: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolEntry:
+    """One tool of the file."""
+
+    name: str
+    source: FunctionSource | ModelConfig | EnvironmentConfig
+    policy: ToolPolicy | None
+    """None: the source's usual one."""
+    description: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolsConfig:
+    """What a file offers."""
+
+    tools: tuple[ToolEntry, ...] = ()
+    servers: tuple[McpConfig, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where in the file something stands, for messages."""
+
+    path: tuple[str, ...] = field(default=())
+
+    def at(self, key: object) -> _Place:
+        return _Place((*self.path, str(key)))
+
+    def wrong(self, problem: object) -> TaskError:
+        return TaskError(f"{'.'.join(self.path)}: {problem}")
+
+
+def load_tools(path: Path, *, environ: Mapping[str, str]) -> ToolsConfig:
+    """Read a file of tools.
+
+    Args:
+        environ: what `${NAME}` stands for.
+
+    Raises: TaskError: the file cannot be read, or something in it makes no sense; the message says where.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise TaskError(f"tools file {path}: {reason}") from None
+    place = _Place((str(path),))
+    mapping = _mapping(_filled(content if content is not None else {}, environ, place), place)
+    _known(mapping, ("tools", "mcpServers"), place)
+    tools, servers = (_mapping(mapping.get(key, {}), place.at(key)) for key in ("tools", "mcpServers"))
+    return ToolsConfig(
+        tools=tuple(
+            _tool(name, _mapping(each, place.at(name)), place.at("tools").at(name), path.parent)
+            for name, each in tools.items()
+        ),
+        servers=tuple(
+            _server(name, _mapping(each, place.at(name)), place.at("mcpServers").at(name))
+            for name, each in servers.items()
+        ),
+    )
+
+
+def _tool(name: str, entry: Mapping[str, Any], place: _Place, folder: Path) -> ToolEntry:
+    kinds = [kind for kind in KINDS if kind in entry]
+    if len(kinds) != 1:
+        raise place.wrong(f"one of {', '.join(KINDS)} must be given, and only one")
+    (kind,) = kinds
+    made_with = ("options",) if kind in ("function", "qwen_agent") else ()
+    _known(entry, (kind, "policy", "description", *made_with), place)
+    policy = _made(ToolPolicy, entry["policy"], place.at("policy")) if "policy" in entry else None
+    description = entry.get("description", "")
+    if not isinstance(description, str):
+        raise place.at("description").wrong("must be a text")
+    return ToolEntry(name=name, source=_source(kind, entry, place, folder), policy=policy, description=description)
+
+
+def _source(
+    kind: str, entry: Mapping[str, Any], place: _Place, folder: Path
+) -> FunctionSource | ModelConfig | EnvironmentConfig:
+    match kind:
+        case "model":
+            return _made(ModelConfig, entry[kind], place.at(kind))
+        case "environment":
+            return _made(EnvironmentConfig, entry[kind], place.at(kind))
+    return FunctionSource(
+        subject=_imported(entry[kind], place.at(kind), folder),
+        options=_mapping(entry.get("options", {}), place.at("options")),
+        qwen_agent=kind == "qwen_agent",
+    )
+
+
+def _server(name: str, entry: Mapping[str, Any], place: _Place) -> McpConfig:
+    """Return one MCP server, as MCP clients usually write it (`type` for transport), with our additions."""
+    given = dict(entry)
+    if "type" in given:
+        given["transport"] = {"streamable-http": "http", "streamable_http": "http"}.get(
+            given["type"], given.pop("type")
+        )
+        given.pop("type", None)
+    for key in ("args", "tools"):
+        if key in given:
+            if not isinstance(given[key], list) or not all(isinstance(each, str) for each in given[key]):
+                raise place.at(key).wrong("must be a list of texts")
+            given[key] = tuple(given[key])
+    if "policy" in given:
+        given["policy"] = _made(ToolPolicy, given["policy"], place.at("policy"))
+    return _made(McpConfig, {"name": name, **given}, place)
+
+
+def _made(kind: Callable[..., C], content: object, place: _Place) -> C:
+    """Return a config object from its mapping."""
+    given = _mapping(content, place)
+    fields = {each.name for each in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    _known(given, fields, place)
+    try:
+        return kind(**given)
+    except (TypeError, ValueError) as error:
+        raise place.wrong(str(error).replace(f"{getattr(kind, '__name__', '')}.__init__() ", "")) from None
+
+
+def _imported(content: object, place: _Place, folder: Path) -> Callable[..., Any]:
+    """Return what `module:name` or `file.py:name` names."""
+    if not isinstance(content, str) or content.count(":") != 1:
+        raise place.wrong("must be module:name or file.py:name")
+    where, name = content.split(":")
+    try:
+        module = _of_file(folder / where) if where.endswith(".py") else importlib.import_module(where)
+    except Exception as error:
+        raise place.wrong(f"cannot import {where}: {type(error).__name__}: {error}") from error
+    subject = getattr(module, name, None)
+    if not callable(subject):
+        raise place.wrong(f"{where} has no function or class {name!r}")
+    found: Callable[..., Any] = subject
+    return found
+
+
+def _of_file(path: Path) -> object:
+    """Import a file by its path, under a name of its own."""
+    spec = importlib.util.spec_from_file_location(f"rlfactory_tools_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _filled(content: Any, environ: Mapping[str, str], place: _Place) -> Any:
+    """Return the content with `${NAME}` filled in, everywhere in its texts."""
+    match content:
+        case str():
+            return _VARIABLE.sub(lambda found: _variable(found[1], environ, place), content)
+        case list():
+            return [_filled(each, environ, place.at(index)) for index, each in enumerate(content)]
+        case dict():
+            return {key: _filled(value, environ, place.at(key)) for key, value in content.items()}
+        case _:
+            return content
+
+
+def _variable(name: str, environ: Mapping[str, str], place: _Place) -> str:
+    if name not in environ:
+        raise place.wrong(f"the environment has no variable {name}")
+    return environ[name]
+
+
+def _mapping(content: object, place: _Place) -> Mapping[str, Any]:
+    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
+        raise place.wrong("must be a mapping of names")
+    return content
+
+
+def _known(given: Mapping[str, Any], known: Any, place: _Place) -> None:
+    unknown = sorted(given.keys() - set(known))
+    if unknown:
+        raise place.wrong(f"unknown {', '.join(map(repr, unknown))}; known: {', '.join(sorted(known))}")
