@@ -215,7 +215,7 @@ class AdbDevice:
         self._size = (width, height)
         return Screen(
             sequence=next(self._sequence),
-            image=encode(pixels, spec),
+            image=await asyncio.to_thread(encode, pixels, spec),  # other phones need not wait for it
             tree=self._read_tree(xml_after) if with_tree else None,
             activity=activity_after,
             width_px=width,
