@@ -71,5 +71,6 @@ def default_registry() -> TaskRegistry:
     """Return every task that ships with RLFactory."""
     from envs.tasks.phone import PHONE_TASKS
     from envs.tasks.phone.tiny import TINY_TASKS
+    from envs.tasks.search_qa import SEARCH_QA_TASKS
 
-    return TaskRegistry((*PHONE_TASKS, *TINY_TASKS))
+    return TaskRegistry((*PHONE_TASKS, *TINY_TASKS, *SEARCH_QA_TASKS))

@@ -15,8 +15,8 @@ import pytest
 
 from envs.errors import InfrastructureError, TaskError
 from envs.tools.search.dense import DenseIndex, MiniLM
-from envs.tools.search.index import BadIndex, SearchIndex, SearchMode, build_index, fuse, read_note
-from envs.tools.search.passages import BadCorpus, Passage, read_passages
+from envs.tools.search.index import BadIndex, SearchIndex, build_index, fuse, read_note
+from envs.tools.search.passages import BadCorpus, Passage, SearchMode, read_passages
 from envs.tools.search.retriever import LocalRetriever, RemoteRetriever, read_answer
 from envs.tools.search.tool import NOTHING, SearchTool, SearchToolConfig
 from envs.tools.tool import CallContext, Rejected

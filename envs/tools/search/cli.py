@@ -82,7 +82,8 @@ def serve_search(
     import uvicorn
 
     from envs.errors import UnknownName
-    from envs.tools.search.index import SearchIndex, SearchMode
+    from envs.tools.search.index import SearchIndex
+    from envs.tools.search.passages import SearchMode
     from envs.tools.search.server import retrieval_app
 
     if mode not in set(SearchMode):

@@ -7,14 +7,13 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from envs.errors import TaskError
 from envs.tools.search.dense import VECTORS_FILE, DenseIndex, Embedder, MiniLM
 from envs.tools.search.keyword import KeywordIndex
-from envs.tools.search.passages import Hit, Passage, read_passages
+from envs.tools.search.passages import Hit, Passage, SearchMode, read_passages
 
 FORMAT: Final = 1
 NOTE_FILE: Final = "index.json"
@@ -26,12 +25,6 @@ FUSION_RANK: Final = 60
 
 Progress = Callable[[str, int], None]
 """Told what is being done ("words", "vectors") and how many passages of it are."""
-
-
-class SearchMode(StrEnum):
-    BM25 = "bm25"
-    DENSE = "dense"
-    HYBRID = "hybrid"
 
 
 class BadIndex(TaskError):
@@ -54,7 +47,9 @@ class IndexNote:
 class SearchIndex:
     """Passages that can be searched. Safe to use from several threads at once."""
 
-    def __init__(self, words: KeywordIndex, vectors: DenseIndex | None = None) -> None:
+    def __init__(self, words: KeywordIndex, vectors: DenseIndex | None = None, *, identity: str) -> None:
+        """`identity`: the same for indexes of equal content, and for no others."""
+        self.identity = identity
         self._words = words
         self._vectors = vectors
 
@@ -65,7 +60,11 @@ class SearchIndex:
     def in_memory(cls, passages: Sequence[Passage], embedder: Embedder | None = None) -> SearchIndex:
         """Index a small corpus without touching the disk."""
         vectors = DenseIndex.build(passages, embedder) if embedder else None
-        return cls(KeywordIndex.build(passages), vectors)
+        digest = hashlib.sha256()
+        for passage in passages:
+            digest.update(f"{passage.id}\0{passage.contents}\0".encode())
+        identity = f"{digest.hexdigest()} {embedder.name if embedder else ''}"
+        return cls(KeywordIndex.build(passages), vectors, identity=identity)
 
     @classmethod
     def open(cls, folder: Path, *, embedder: Embedder | None = None) -> SearchIndex:
@@ -74,13 +73,14 @@ class SearchIndex:
         Raises: BadIndex: there is no index, one of another version, or one made with another embedder.
         """
         note = read_note(folder)
+        identity = f"{note.corpus_sha256} {note.embedder}"
         words = KeywordIndex.open(folder / WORDS_FOLDER)
         if not note.embedder:
-            return cls(words)
+            return cls(words, identity=identity)
         embedder = embedder or MiniLM()
         if embedder.name != note.embedder:
             raise BadIndex(f"{folder} was made with {note.embedder}, not with {embedder.name}")
-        return cls(words, DenseIndex.open(folder / VECTORS_FILE, embedder))
+        return cls(words, DenseIndex.open(folder / VECTORS_FILE, embedder), identity=identity)
 
     @property
     def modes(self) -> tuple[SearchMode, ...]:

@@ -12,6 +12,7 @@ import gzip
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final
@@ -42,6 +43,14 @@ class Hit:
     passage: Passage
     score: float
     """Higher is better; what it means depends on how was searched."""
+
+
+class SearchMode(StrEnum):
+    """How an index is searched: by words, by meaning, or by both."""
+
+    BM25 = "bm25"
+    DENSE = "dense"
+    HYBRID = "hybrid"
 
 
 class BadCorpus(TaskError):

@@ -5,18 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 import httpx
 
 from envs.errors import InfrastructureError
-from envs.tools.search.index import SearchIndex, SearchMode
-from envs.tools.search.passages import Hit, Passage
+from envs.tools.search.passages import Hit, Passage, SearchMode
 from envs.types import JSON
+
+if TYPE_CHECKING:
+    from envs.tools.search.index import SearchIndex
 
 
 class Retriever(Protocol):
     """Finds passages."""
+
+    @property
+    def identity(self) -> str:
+        """What its answers depend on beside the questions; retrievers of one identity answer alike."""
+        ...
 
     async def retrieve(self, queries: Sequence[str], *, top_k: int, timeout_s: float) -> list[tuple[Hit, ...]]:
         """Return for each query its best passages, best first.
@@ -30,6 +37,7 @@ class LocalRetriever:
     """Searches an index in this process, in threads: tantivy lets go of the interpreter while it works."""
 
     def __init__(self, index: SearchIndex, mode: SearchMode = SearchMode.BM25) -> None:
+        self.identity = f"{mode} over {index.identity}"
         self._index = index
         self._mode = mode
 
@@ -45,7 +53,7 @@ class RemoteRetriever:
     """Asks a server at `POST URL/retrieve`. Use `async with`, or let the first question open the connection."""
 
     def __init__(self, url: str) -> None:
-        self._url = f"{url.rstrip('/')}/retrieve"
+        self._url = self.identity = f"{url.rstrip('/')}/retrieve"
         self._http = httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(retries=2), trust_env=False)
 
     async def __aenter__(self) -> Self:

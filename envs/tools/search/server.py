@@ -16,8 +16,8 @@ from fastapi import FastAPI, HTTPException
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, StringConstraints
 
-from envs.tools.search.index import SearchIndex, SearchMode
-from envs.tools.search.passages import Hit
+from envs.tools.search.index import SearchIndex
+from envs.tools.search.passages import Hit, SearchMode
 from envs.types import JSON
 
 MAX_QUERIES: Final = 1_024

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from envs.tools.arguments import read_text, refuse_unknown
+from envs.tools.policy import ToolPolicy
 from envs.tools.search.passages import Hit
 from envs.tools.search.retriever import Retriever
 from envs.tools.tool import CallContext, Rejected, Tool, ToolContext
@@ -49,9 +50,12 @@ class SearchTool(Tool):
         },
     )
 
+    policy = ToolPolicy(pure=True)
+
     def __init__(self, retriever: Retriever, config: SearchToolConfig | None = None) -> None:
         self._retriever = retriever
         self._config = config or SearchToolConfig()
+        self.identity = f"{retriever.identity} {self._config}"
 
     async def call(self, arguments: Mapping[str, JSON], context: CallContext) -> str:
         refuse_unknown(arguments, ("query",))

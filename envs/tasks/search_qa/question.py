@@ -1,0 +1,59 @@
+"""What the tasks of this suite share: a question, its golds, Search-R1's reward, and reading what a search said."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from envs.rewards.rubric import Part, Rubric
+from envs.rewards.text import SearchR1Reward, answer_part, exact_match, f1, format_part
+from envs.rewards.verdict import Verdict
+from envs.tasks.task import Check, Outcome, Task
+
+SEARCH: Final = "search"
+_DOCUMENT: Final = re.compile(r"^Doc \d+\(Title: (.*?)\) (.*)$", re.MULTILINE)
+
+
+class QuestionTask(Task):
+    """A question that passages answer. Rewarded as by Search-R1; its limits are those of its paper, plus a margin."""
+
+    suite = "search_qa"
+    needs_device = False
+    tools: ClassVar[tuple[str, ...]] = (SEARCH, "finish")
+    max_turns = 6
+
+    @property
+    @abstractmethod
+    def golds(self) -> Sequence[str]:
+        """What counts as right."""
+
+    @property
+    def support(self) -> Sequence[str]:
+        """Titles of the passages that lead to the answer; () where nobody has told."""
+        return ()
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        return (Check(name="answered right", holds=exact_match(outcome.answer, self.golds) == 1.0),)
+
+    def rubric(self) -> Rubric:
+        return Rubric(
+            parts=(
+                SearchR1Reward(tuple(self.golds)).part,
+                answer_part("exact_match", 0.0, lambda answer: exact_match(answer, self.golds)),
+                answer_part("f1", 0.0, lambda answer: f1(answer, self.golds)),
+                format_part(0.0),
+                *((Part(name="support", weight=0.0, score=self._found),) if self.support else ()),
+            )
+        )
+
+    def _found(self, verdict: Verdict) -> float:
+        """Return the share of the supporting passages that searches have shown."""
+        seen = {title for each in verdict.outcome.calls for title, _ in read_documents(each.result.text)}
+        return sum(title in seen for title in self.support) / len(self.support)
+
+
+def read_documents(text: str) -> list[tuple[str, str]]:
+    """Return (title, text) of each passage in what a search said."""
+    return _DOCUMENT.findall(text)
