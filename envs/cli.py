@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -57,6 +58,8 @@ def serve(
     metrics_port: Annotated[
         int, typer.Option(min=-1, max=65535, help="Prometheus metrics over HTTP on loopback. 0: a free one, -1: none.")
     ] = -1,
+    tools: Annotated[Path | None, typer.Option(help="A file of tools, YAML or JSON, beside those that ship.")] = None,
+    tool_cache: Annotated[Path | None, typer.Option(help="Keeps answers of pure tools from run to run.")] = None,
     token_file: TokenFile = None,
     tls_cert: ServerCertificate = None,
     tls_key: ServerKey = None,
@@ -71,6 +74,7 @@ def serve(
     from envs.event_loop import run
     from envs.limits import Limits
     from envs.server import ServerConfig
+    from envs.tools.cache import CacheConfig
     from envs.trust import ServerTrustFiles
 
     files = ServerTrustFiles(
@@ -93,15 +97,22 @@ def serve(
             port=port,
             drain_s=drain_s,
             limits=Limits(max_sessions=max_sessions),
+            tool_cache=CacheConfig(path=tool_cache),
             trust=files.load(token=token_from_environment()),
         )
     except ValueError as error:
         raise TaskError(str(error)) from None
-    run(_serve(config, phones_config, metrics_port=metrics_port, parent_pid=parent_pid, as_json=as_json))
+    run(_serve(config, phones_config, tools=tools, metrics_port=metrics_port, parent_pid=parent_pid, as_json=as_json))
 
 
 async def _serve(
-    config: ServerConfig, phones: PhonesConfig, *, metrics_port: int = -1, parent_pid: int, as_json: bool
+    config: ServerConfig,
+    phones: PhonesConfig,
+    *,
+    tools: Path | None = None,
+    metrics_port: int = -1,
+    parent_pid: int,
+    as_json: bool,
 ) -> None:
     from contextlib import AsyncExitStack
 
@@ -111,6 +122,7 @@ async def _serve(
     from envs.lifeline import when_gone
     from envs.metrics import exposed
     from envs.server import serving
+    from envs.tools.file import tools_of_file
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -122,7 +134,10 @@ async def _serve(
     async with AsyncExitStack() as stack:
         if parent_pid:
             await stack.enter_async_context(when_gone(parent_pid, stop.set))
-        server = await stack.enter_async_context(serving(config, phones=source, pool=pool, metrics=metrics))
+        offered = await stack.enter_async_context(tools_of_file(tools, os.environ)) if tools else None
+        server = await stack.enter_async_context(
+            serving(config, phones=source, pool=pool, tools=offered, metrics=metrics)
+        )
         if metrics_port >= 0:
             metrics_port = stack.enter_context(exposed(metrics, host="127.0.0.1", port=metrics_port))
         _announce(server, phones, metrics_port=metrics_port, as_json=as_json)

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from envs.client import EnvClient
 from envs.coordinates import ScreenSize
 from envs.errors import TaskError, UnknownName
+from envs.server import ServerConfig, serving
+from envs.tasks.hand import Hand
+from envs.tasks.registry import TaskRegistry
+from envs.tasks.task import Check, Outcome, Task
 from envs.tools.config import ToolsConfig, load_tools
 from envs.tools.executor import Executor
+from envs.tools.file import tools_of_file
 from envs.tools.policy import ToolPolicy
 from envs.tools.registry import default_tools
 from envs.tools.tool import CallContext, ToolContext
 from envs.tools.toolset import open_tools
-from envs.types import CoordinateFrame, ToolCall, ToolStatus
+from envs.types import CoordinateFrame, Split, ToolCall, ToolStatus
 
 OK, ERROR, REJECTED, TIMEOUT = ToolStatus.OK, ToolStatus.ERROR, ToolStatus.REJECTED, ToolStatus.TIMEOUT
 SIZE = ScreenSize(width_px=1, height_px=1, image_width_px=1, image_height_px=1)
@@ -51,6 +58,30 @@ class Reverse:
         import json
         return json.loads(params)["text"][::-1]
 '''
+
+
+class Shouting(Task):
+    """Plays with a tool of a file."""
+
+    name = "bench.shouting"
+    suite = "bench"
+    description = "Shout"
+    tools: ClassVar[tuple[str, ...]] = ("loud", "calculator", "finish")
+    needs_device = False
+
+    @classmethod
+    def sample(cls, rng: random.Random, split: Split) -> Task:
+        return cls()
+
+    @property
+    def goal(self) -> str:
+        return "Shout."
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        return ()
+
+    async def solve(self, hand: Hand) -> None:
+        await hand.finish()
 
 
 def written(tmp_path: Path, text: str, name: str = "tools.yaml") -> Path:
@@ -158,6 +189,19 @@ def test_what_is_wrong_in_a_file_is_said_with_its_place(tmp_path, text, words):
 async def test_what_cannot_be_opened_is_said(tmp_path, text, words):
     with pytest.raises(TaskError, match=words):
         await calls(load_tools(written(tmp_path, text), environ={}))
+
+
+async def test_a_service_offers_the_tools_of_its_file(tmp_path):
+    path = written(tmp_path, "tools: {loud: {function: 'mine.py:shout'}}")
+    async with (
+        tools_of_file(path, {}) as tools,
+        serving(ServerConfig(drain_s=0.5), tasks=TaskRegistry((Shouting,)), tools=tools) as server,
+        EnvClient(server.address) as client,
+        client.session("bench.shouting", seed=1) as session,
+    ):
+        assert [tool.name for tool in session.tools] == ["loud", "calculator", "finish"]
+        result = await session.step([ToolCall(id="0", name="loud", arguments={"text": "hey"})])
+        assert result.results[0].text == "HEY"
 
 
 # --- a model ---------------------------------------------------------------------------------------------------------
