@@ -1,4 +1,4 @@
-"""What every test shares: a way for CI to forbid skips.
+"""What every test shares: a way for CI to forbid skips, and Ctrl-C that works.
 
 `RLFACTORY_REQUIRE=train,browser` says that this machine has what tests with these markers need. A test may then skip
 only when it carries another of the markers below; any other skip counts as a failure.
@@ -7,6 +7,7 @@ only when it carries another of the markers below; any other skip counts as a fa
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -24,6 +25,13 @@ def required_markers() -> frozenset[str] | None:
     if unknown := names - OPTIONAL:
         raise pytest.UsageError(f"{REQUIRE_VARIABLE} names unknown markers: {', '.join(sorted(unknown))}")
     return names
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interruptible() -> None:
+    """A shell's background jobs ignore SIGINT, and so would every program that a test starts and interrupts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 
 import pytest
 
 HEAVY = ("torch", "ray", "verl", "transformers", "skia", "grpc")
-START_S = 0.7
-"""A command that only prints something must not keep a person waiting."""
 
 
 def rlfactory(*arguments: str) -> str:
@@ -25,16 +22,7 @@ def test_help_is_there_for_every_command(command: str) -> None:
     assert "Usage: rlfactory" in shown
 
 
-def test_help_comes_at_once() -> None:
-    seconds = []
-    for _ in range(3):  # the machine may be busy with something else once
-        started_s = time.monotonic()
-        rlfactory("--help")
-        seconds.append(time.monotonic() - started_s)
-    assert min(seconds) < START_S
-
-
-def test_help_loads_nothing_heavy() -> None:
+def test_help_loads_nothing_that_would_keep_a_person_waiting() -> None:
     code = f"import sys, rlfactory; rlfactory.build_app(); print([m for m in {HEAVY} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import os
@@ -29,12 +30,27 @@ SMALL = ServiceConfig(phones=4, width_px=540, height_px=1200)
 STUB = Path(__file__).parents[1] / "trainer" / "openai_stub.py"
 
 
-def rlfactory_json(*arguments: str) -> dict[str, Any]:
+MARK = "TEST_MARK"
+
+
+def rlfactory_json(*arguments: str, mark: str = "") -> dict[str, Any]:
+    """Run the command; all processes that it starts carry the mark in their environment."""
     command = [sys.executable, "-m", "rlfactory", *arguments, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**os.environ, MARK: mark}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     return result
+
+
+def marked(mark: str) -> list[str]:
+    """Return the names of the processes that carry the mark."""
+    names = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get(MARK) == mark:
+                names.append(process.name())
+    return names
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +62,8 @@ def endpoint() -> Iterator[str]:
 
 
 def test_the_oracle_solves_what_it_plays_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    before = set(psutil.pids())
-    result = rlfactory_json("eval", "--policy", "oracle", "--episodes", "12", "--out", str(tmp_path / "run"))
+    run = str(tmp_path / "run")
+    result = rlfactory_json("eval", "--policy", "oracle", "--episodes", "12", "--out", run, mark=run)
     assert result["failures"] == []
     assert (result["success"], result["episodes"], result["infra_dropped"]) == (1.0, 12, 0)
     assert result["step_ms"]["observe"] > 0
@@ -55,8 +71,7 @@ def test_the_oracle_solves_what_it_plays_and_leaves_nothing_behind(tmp_path: Pat
     assert len(episodes) == 12
     assert all((tmp_path / "run" / turn.image.path).exists() for turn in episodes[0].turns if turn.image)
     assert (tmp_path / "run" / "report.html").stat().st_size > 50_000
-    ours = [psutil.Process(pid) for pid in set(psutil.pids()) - before if psutil.pid_exists(pid)]
-    assert [process for process in ours if "rlfactory" in " ".join(process.cmdline())] == []
+    assert marked(run) == []
 
 
 def test_chance_solves_little() -> None:

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -83,4 +82,4 @@ def test_ctrl_c_keeps_the_checkpoint_and_leaves_nothing_running(tmp_path: Path) 
     assert int(saved.read_text()) >= 1
     summary = json.loads((tmp_path / "short" / "summary.json").read_text())
     assert summary["status"] == "stopped"
-    assert (tmp_path / "short" / "report.html").stat().st_mtime <= time.time()
+    assert (tmp_path / "short" / "report.html").exists()

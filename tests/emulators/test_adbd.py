@@ -31,6 +31,9 @@ from emulators.simulator.phone_server import PhoneServer
 from emulators.simulator.snapshots import SnapshotStore
 from emulators.simulator.stdin_use import reads_stdin
 
+T = 30.0
+"""Seconds within which anything ends, however busy the machine is."""
+
 HELLO = encode(Packet(CNXN, VERSION, MAX_PAYLOAD, b"host::features=shell_v2"))
 
 
@@ -46,7 +49,7 @@ class Peer:
         await self.writer.drain()
 
     async def hear(self) -> Packet:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(T):
             return await read_packet(self.reader)
 
     async def run(self, number: int, service: bytes) -> bytes:
@@ -60,7 +63,7 @@ class Peer:
         return data
 
     async def is_cut_off(self) -> bool:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(T):
             try:
                 while await self.reader.read(4096):
                     pass

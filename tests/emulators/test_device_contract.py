@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 360, 800
 CONFIG = PhoneConfig(width_px=WIDTH, height_px=HEIGHT)
 PNG = ImageSpec(format="png")
-T = 10.0
+T = 30.0
 """Seconds that any call may take."""
 
 

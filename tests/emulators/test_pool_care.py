@@ -16,7 +16,7 @@ from emulators.pool import PhoneState, Pool, PoolConfig, PoolMetrics
 from emulators.simulator.phone import PhoneConfig
 
 SMALL = PhoneConfig(width_px=270, height_px=600)
-T = 5.0
+T = 20.0
 
 
 class TroubledSource(DirectSource):
@@ -104,9 +104,9 @@ async def test_a_lease_that_is_not_renewed_is_reclaimed_and_its_holder_shut_out(
     source = TroubledSource()
     metrics = PoolMetrics()
     async with Pool(source, config(1), metrics=metrics) as pool:
-        lease = await pool.acquire(timeout_s=T, ttl_s=0.15)
+        lease = await pool.acquire(timeout_s=T, ttl_s=1.0)
         for _ in range(3):
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.4)
             pool.renew(lease)
         assert not lease.released
         async with pool.lease(timeout_s=T) as other:

@@ -24,7 +24,7 @@ from emulators.pool import PhoneState, Pool, PoolConfig
 from emulators.simulator.phone import PhoneConfig
 
 SMALL = PhoneConfig(width_px=270, height_px=600)
-T = 10.0
+T = 30.0
 
 
 def children() -> set[int]:

@@ -305,10 +305,9 @@ async def test_waiting_longer_than_the_step_is_refused_not_a_failure():
         assert "left for this turn" in result.text
 
 
-async def test_a_step_without_calls_judges_nothing_and_costs_a_turn():
+async def test_a_step_without_calls_changes_nothing_and_costs_a_turn():
     async with phones(1) as (_, client), client.session("bench.file", seed=0) as session:
         result = await session.step([])
-        assert result.timing.judge_s < 0.005
         assert result.observation.image == session.begun.observation.image
         assert result.observation.sequence == session.begun.observation.sequence + 1
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -104,10 +103,8 @@ async def test_a_late_query_is_stopped_and_its_process_goes_on(workers):
 
 async def test_a_query_that_cannot_be_stopped_is_killed_and_the_next_one_works(workers):
     await workers.run(SHOP, "SELECT 1", timeout_s=5)
-    started_s = time.monotonic()
     late = await failure(workers, UNSTOPPABLE.replace("item, item, item", "item a, item b, item c"), timeout_s=0.1)
     assert late.kind is FailureKind.TIMEOUT and late.message.endswith("was killed")
-    assert time.monotonic() - started_s < 2
     assert (await workers.run(SHOP, "SELECT count(*) FROM item", timeout_s=5)).rows == ((100,),)
     assert workers.started == 2
 

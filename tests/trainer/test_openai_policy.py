@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -57,11 +56,9 @@ async def test_a_silent_model_wrote_nothing(opened: Opened) -> None:
 
 @pytest.mark.parametrize("model", ["not-json", "no-choices", "huge", "hang-up", "stall"])
 async def test_no_answer_is_ever_invented(opened: Opened, model: str) -> None:
-    started_s = time.monotonic()
     async with opened(model) as endpoint:
         with pytest.raises(EngineFailed, match=r"no answer from .* in 3 attempts"):
             await endpoint.complete(QUESTION)
-    assert time.monotonic() - started_s < 10
 
 
 async def test_a_refusal_is_told_at_once(opened: Opened) -> None:
