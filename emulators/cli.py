@@ -168,7 +168,8 @@ def down(
 
 
 def _engine(url: str, backend: Backend = Backend.SIMULATOR) -> Engine:
-    from emulators.engine.engine import DEFAULT_URL, Engine, EngineUnavailable
+    from emulators.engine.connection import DEFAULT_URL, EngineUnavailable
+    from emulators.engine.engine import Engine
 
     try:
         return Engine(url or DEFAULT_URL)

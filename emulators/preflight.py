@@ -10,7 +10,7 @@ from typing import Final
 
 from emulators.engine.engine import Engine
 from emulators.errors import DeviceUnsupported
-from emulators.standing import StandingConfig
+from emulators.standing import KVM, StandingConfig
 from emulators.standing_options import Backend
 
 MAX_DEFAULT_NETWORKS: Final = 31
@@ -34,7 +34,7 @@ def require(engine: Engine, config: StandingConfig) -> None:
 def _problems(engine: Engine, config: StandingConfig) -> Iterator[str]:
     match config.backend:
         case Backend.EMULATOR:
-            yield from _kvm_problems(Path("/dev/kvm"))
+            yield from _kvm_problems(KVM)
         case Backend.REDROID:
             yield from _binder_problems(Path("/proc/filesystems").read_text(), Path("/dev"))
     yield from _memory_problems(Path("/proc/meminfo").read_text(), config)

@@ -6,7 +6,8 @@ import asyncio
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from emulators.adb import AdbDevice
@@ -19,6 +20,7 @@ from emulators.errors import DeviceError
 from emulators.standing_options import Backend
 
 FIRST_ADB_PORT: Final = 5555
+KVM: Final = Path("/dev/kvm")
 _STARTING_AT_ONCE: Final = 8
 _RETRY_S: Final = 0.25
 
@@ -93,15 +95,21 @@ class StandingConfig:
                 limits=ContainerLimits(memory_mb=memory_for(phones), cpus=self.cpus),
                 phones=phones,
             )
-        return CellSpec(
+        spec = CellSpec(
             image=image,
             kind=kind,
             scope=Scope.STANDING,
             limits=ContainerLimits(memory_mb=_MEMORY_MB[self.backend], pids=4096, cpus=self.cpus, tmp_mb=512),
             phones=1,
-            devices=("/dev/kvm",) if self.backend is Backend.EMULATOR else (),
-            privileged=self.backend is Backend.REDROID,
             read_only=False,
+        )
+        if self.backend is Backend.REDROID:
+            screen = (f"androidboot.redroid_width={self.width_px}", f"androidboot.redroid_height={self.height_px}")
+            return replace(spec, privileged=True, command=(*screen, "androidboot.use_memfd=1"))
+        return replace(
+            spec,
+            devices=(str(KVM),),
+            environment={"PHONE_WIDTH": str(self.width_px), "PHONE_HEIGHT": str(self.height_px)},
         )
 
 

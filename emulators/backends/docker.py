@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 from emulators.backends.hosted import START_TIMEOUT_S, HostChannel, HostedSource
-from emulators.engine.engine import DEFAULT_URL, Cell, Engine
+from emulators.engine.connection import DEFAULT_URL
+from emulators.engine.engine import Cell, Engine
 from emulators.engine.spec import CellSpec, ContainerLimits, Scope
 from emulators.errors import DeviceError
 from emulators.simulator.phone import PhoneConfig

@@ -1,4 +1,4 @@
-"""The Docker engine, by its SDK: the only file that knows it. All calls block; asyncio callers use a thread.
+"""The Docker engine, by its SDK: this and `connection` know it. All calls block; asyncio callers use a thread.
 
 A *cell* is a container with an internal network of its own: nothing in it has a route out, and no cell can reach
 another. The host reaches it by its address; a service that runs in a container joins the networks of its cells.
@@ -9,17 +9,15 @@ from __future__ import annotations
 import contextlib
 import socket
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Self
 
-import docker
 import requests
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import LogConfig
 
+from emulators.engine.connection import DEFAULT_URL, EngineError, ImageMissing, connect, told
 from emulators.engine.guard import HOST_ROOT, RAISE, bridge_name
 from emulators.engine.owner import Owner
 from emulators.engine.spec import (
@@ -34,28 +32,6 @@ from emulators.engine.spec import (
     CellSpec,
     Scope,
 )
-from emulators.errors import DeviceError, DeviceUnsupported
-
-DEFAULT_URL: Final = "unix:///var/run/docker.sock"
-
-
-class EngineError(DeviceError):
-    """The Docker engine refused or failed."""
-
-    reason = "ENGINE_ERROR"
-
-
-class EngineUnavailable(EngineError):
-    """No Docker engine answers."""
-
-    reason = "ENGINE_UNAVAILABLE"
-
-
-class ImageMissing(EngineError, DeviceUnsupported):
-    """The engine does not have the image."""
-
-    reason = "IMAGE_MISSING"
-    retryable = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,6 +43,7 @@ class Cell:
     label: str
     """Value of `rlfactory.cell` on everything that belongs to it."""
     address: str
+    """"" without a network."""
     stdio: socket.socket | None
     """Its standard input and outputs, when it was made attached: the engine's multiplexed stream."""
 
@@ -76,17 +53,7 @@ class Engine:
 
     def __init__(self, url: str = DEFAULT_URL, *, timeout_s: float = 60.0) -> None:
         """Raises: EngineUnavailable: nothing answers there."""
-        try:
-            self._docker = docker.DockerClient(base_url=url, version="auto", timeout=timeout_s, max_pool_size=32)
-        except (DockerException, requests.RequestException) as error:
-            if "Permission denied" in str(error):
-                raise EngineUnavailable(
-                    f"this user may not use the Docker engine on {url}: sudo usermod -aG docker $USER, and log in again"
-                ) from None
-            raise EngineUnavailable(
-                f"no Docker engine answers on {url}; start it, or install it (on Debian and Ubuntu: "
-                "apt install docker.io)"
-            ) from None
+        self._docker = connect(url, timeout_s=timeout_s)
         self._api = self._docker.api
         self._owner = Owner.this_process()
         self._self_id = self._own_container()
@@ -121,9 +88,10 @@ class Engine:
             LABEL_OWNER: str(self._owner),
             LABEL_PHONES: str(spec.phones),
         }
-        with _told(f"starting {spec.image}"):
+        with told(f"starting {spec.image}"):
             self.require_image(spec.image)
-            self._guard(spec.image)
+            if spec.network:
+                self._guard(spec.image)
             try:
                 return self._make(spec, name, f"{PREFIX}-{token}", labels, attach=attach)
             except BaseException:
@@ -134,9 +102,10 @@ class Engine:
         options = {"com.docker.network.bridge.name": bridge_name(labels[LABEL_CELL])}
         if self._self_id:  # we join the network ourselves, so the host needs no address in it
             options["com.docker.network.bridge.inhibit_ipv4"] = "true"
-        made = self._api.create_network(
-            network, driver="bridge", internal=True, options=options, labels=labels, check_duplicate=True
-        )
+        if spec.network:
+            self._api.create_network(
+                network, driver="bridge", internal=True, options=options, labels=labels, check_duplicate=True
+            )
         limits = spec.limits
         hardening = (
             {"privileged": True}
@@ -146,6 +115,7 @@ class Engine:
         container = self._api.create_container(
             spec.image,
             list(spec.command),
+            entrypoint=list(spec.entrypoint) or None,
             name=name,
             labels=labels,
             environment=dict(spec.environment),
@@ -154,7 +124,7 @@ class Engine:
             host_config=self._api.create_host_config(
                 init=True,
                 auto_remove=attach,
-                network_mode=network,
+                network_mode=network if spec.network else "none",
                 dns=["127.0.0.1"],  # else older engines look up names of the world for it (CVE-2024-29018)
                 mem_limit=f"{limits.memory_mb}m",
                 memswap_limit=f"{limits.memory_mb}m",
@@ -170,8 +140,8 @@ class Engine:
         stdio = self._attach(container) if attach else None
         try:
             self._api.start(container)
-            if self._self_id:
-                self._api.connect_container_to_network(self._self_id, made["Id"])
+            if self._self_id and spec.network:
+                self._api.connect_container_to_network(self._self_id, network)
             address = self._address(container)
         except BaseException:
             if stdio is not None:
@@ -217,36 +187,35 @@ class Engine:
         if not attributes["State"]["Running"]:
             logs = self._api.logs(container, tail=5).decode("utf-8", "replace")
             raise EngineError(f"{attributes['Name'].strip('/')} ended as it started: {' '.join(logs.split())}")
-        return next(
-            str(each["IPAddress"]) for each in attributes["NetworkSettings"]["Networks"].values() if each["IPAddress"]
-        )
+        networks = attributes["NetworkSettings"]["Networks"].values()
+        return next((str(each["IPAddress"]) for each in networks if each["IPAddress"]), "")
 
     def settle_name(self, cell: CellInfo) -> str:
         """Give a standing container its lasting name: what it was started with is complete. Returns the name."""
         name = f"{PREFIX}-{cell.kind}-{cell.cell}"
-        with _told(f"renaming {cell.name}"):
+        with told(f"renaming {cell.name}"):
             self._api.rename(cell.id, name)
         return name
 
     # --- looking
 
     def version(self) -> str:
-        with _told("asking its version"):
+        with told("asking its version"):
             return str(self._api.version()["Version"])
 
     def storage(self) -> Path:
         """Return the folder that the engine keeps images and containers in."""
-        with _told("asking for its storage"):
+        with told("asking for its storage"):
             return Path(self._api.info()["DockerRootDir"])
 
     def networks(self) -> int:
         """Return how many networks take an address range."""
-        with _told("listing networks"):
+        with told("listing networks"):
             return len(self._api.networks(filters={"driver": "bridge"}))
 
     def require_image(self, image: str) -> str:
         """Return the image's id. Raises: ImageMissing."""
-        with _told(f"looking for {image}"):
+        with told(f"looking for {image}"):
             try:
                 return str(self._api.inspect_image(image)["Id"])
             except ImageNotFound:
@@ -256,13 +225,13 @@ class Engine:
 
     def cells(self) -> list[CellInfo]:
         """Return all containers of ours, whatever state they are in, oldest first."""
-        with _told("listing containers"):
+        with told("listing containers"):
             listed = self._api.containers(all=True, filters={"label": LABEL_CELL})
         return sorted((_info(each) for each in listed), key=lambda info: (info.created_s, info.name))
 
     def memory_bytes(self, container: str) -> int:
         """Return the memory in use, without what the kernel can drop; 0 when the container does not run."""
-        with _told("asking for memory"):
+        with told("asking for memory"):
             try:
                 stats = self._api.stats(container, stream=False, one_shot=True)
             except NotFound:
@@ -273,7 +242,7 @@ class Engine:
         return max(0, int(memory.get("usage", 0)) - int(reclaimable))
 
     def logs(self, container: str, *, tail: int) -> str:
-        with _told("reading logs"):
+        with told("reading logs"):
             return str(self._api.logs(container, tail=tail).decode("utf-8", "replace"))
 
     # --- removing
@@ -281,7 +250,7 @@ class Engine:
     def remove_cell(self, cell: str) -> None:
         """Remove a cell's container and network, by its label. Fine when they are gone."""
         filters = {"label": f"{LABEL_CELL}={cell}"}
-        with _told(f"removing cell {cell}"):
+        with told(f"removing cell {cell}"):
             for container in self._api.containers(all=True, filters=filters):
                 self._remove_container(container["Id"])
             for network in self._api.networks(filters=filters):
@@ -298,7 +267,7 @@ class Engine:
         """Remove cells of a scope, or all of them, and what dead processes left; return the cells."""
         cells = {info.cell for info in self.cells() if scope is None or info.scope == scope}
         if scope is None:
-            with _told("listing networks"):
+            with told("listing networks"):
                 cells |= {each["Labels"][LABEL_CELL] for each in self._api.networks(filters={"label": LABEL_CELL})}
         cells |= set(self._dead_cells())
         for cell in sorted(cells):
@@ -308,7 +277,7 @@ class Engine:
     def _dead_cells(self) -> list[str]:
         """Return cells whose owner is dead, but for standing ones that stand."""
         infos = self.cells()
-        with _told("listing networks"):
+        with told("listing networks"):
             networks = [each["Labels"] for each in self._api.networks(filters={"label": LABEL_CELL})]
         standing = {info.cell for info in infos if info.scope == Scope.STANDING and not info.name.startswith(STARTING)}
         owner_of = {labels[LABEL_CELL]: labels.get(LABEL_OWNER, "") for labels in networks}
@@ -350,20 +319,6 @@ class Engine:
                 with contextlib.suppress(NotFound):
                     self._api.disconnect_container_from_network(container, network, force=True)
             self._api.remove_network(network)
-
-
-@contextmanager
-def _told(what: str) -> Iterator[None]:
-    """Turn what the SDK raises into `EngineError`."""
-    try:
-        yield
-    except (DockerException, requests.RequestException) as error:
-        raise EngineError(f"{what}: {_brief(error)}") from error
-
-
-def _brief(error: Exception) -> str:
-    text = error.explanation if isinstance(error, APIError) and error.explanation else str(error)
-    return " ".join(str(text).split())[:300]
 
 
 def _info(listed: dict[str, Any]) -> CellInfo:

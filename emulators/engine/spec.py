@@ -50,13 +50,17 @@ class ContainerLimits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CellSpec:
-    """A container in an internal network of its own."""
+    """A container in an internal network of its own, or in none."""
 
     image: str
     kind: str
     """What it is for: `simulator`, `emulator`, `redroid`, `sandbox`."""
     scope: Scope
     command: tuple[str, ...] = ()
+    entrypoint: tuple[str, ...] = ()
+    """Instead of the image's; () keeps that."""
+    network: bool = True
+    """False: not even loopback to speak of; it is spoken to through its standard input alone."""
     limits: ContainerLimits = field(default_factory=ContainerLimits)
     phones: int = 0
     """How many it serves on fixed ports; 0 when it is asked for them."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from emulators.engine.engine import Engine, EngineError
+from emulators.engine.connection import EngineError
+from emulators.engine.engine import Engine
 
 IMAGES = ("simulator", "sandbox", "search", "envd")
 

@@ -14,7 +14,8 @@ import pytest
 
 from emulators.backends.docker import DockerConfig, DockerSource
 from emulators.device import Device, ImageSpec, OpenApp, Tap
-from emulators.engine.engine import Engine, ImageMissing
+from emulators.engine.connection import ImageMissing
+from emulators.engine.engine import Engine
 from emulators.engine.owner import Owner
 from emulators.engine.spec import CellInfo, CellSpec, Scope
 from emulators.errors import DeviceError
