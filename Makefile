@@ -15,7 +15,7 @@ PORT ?= 7000
 POLICY ?= oracle
 ARGS ?=
 
-.PHONY: help setup train test test-browser lint check format serve eval report emulators base-image images proto bench constraints clean
+.PHONY: help setup train test test-docker test-browser lint check format serve eval report emulators base-image images proto bench constraints clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "make <target>, with VENV=.venv PYTHON=python3 and:\n"} \
@@ -27,9 +27,12 @@ setup:  ## Make the virtual environment (done by every other target, at once whe
 train: setup  ## Train an agent: SEED=1 RECIPE=tiny_phone TRANSPORT=direct|adb|docker ARGS="key=value ..."
 	@$(BIN)/rlfactory train $(RECIPE) --seed $(SEED) --transport $(TRANSPORT) $(ARGS)
 
-test: setup  ## Run all tests with coverage of emulators and envs: ARGS="-k wifi"
-	@$(BIN)/python -m pytest -n 2 --dist loadscope --cov=emulators --cov=envs --cov-report=term:skip-covered \
+test: setup  ## Run the tests that need no Docker, with coverage of emulators and envs: ARGS="-k wifi"
+	@$(BIN)/python -m pytest -n 2 --dist loadscope -m "not docker" --cov=emulators --cov=envs --cov-report=term:skip-covered \
 	  --cov-fail-under=85 $(ARGS)
+
+test-docker: setup  ## Run the tests of images and of phones in containers (after: make images)
+	@$(BIN)/python -m pytest tests/docker --durations=5 $(ARGS)
 
 test-browser: setup  ## Run the tests of the report in Chromium
 	@$(BIN)/python -m pytest tests/browser $(ARGS)
@@ -41,7 +44,7 @@ lint: setup  ## Check format, lint, types, layering, generated code, Dockerfiles
 	@$(BIN)/lint-imports
 	@$(BIN)/python scripts/generate_proto.py --check
 	@$(BIN)/hadolint containers/*/Dockerfile
-	@$(BIN)/shellcheck .ci/run $(wildcard scripts/*.sh containers/*/*.sh)
+	@$(BIN)/shellcheck .ci/run .ci/docker $(wildcard scripts/*.sh containers/*/*.sh)
 
 check: lint  ## What a commit must pass: lint, and the quick tests
 	@$(BIN)/python -m pytest -q -n 2 -m "not train and not browser and not docker and not gpu" $(ARGS)
@@ -59,7 +62,7 @@ eval: setup  ## Evaluate a policy: POLICY=oracle|random|checkpoint:PATH|openai:U
 report: setup  ## Make runs/latest/report.html again
 	@$(BIN)/rlfactory report $(ARGS)
 
-emulators: setup  ## Start phones that adb can reach: ARGS="--phones 4"
+emulators: setup  ## Start phones in containers (after: make images): ARGS="--phones 4"
 	@$(BIN)/rlfactory emulators up $(ARGS)
 
 base-image:  ## Make debian:bookworm-slim with debootstrap, where it cannot be pulled (as root)
