@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from emulators.adb import AdbDevice
 from emulators.backends.attached import AttachedSource, Place
 from emulators.console import EmulatorConsole
 from emulators.device import OpenApp
@@ -16,7 +17,8 @@ from emulators.pool import Pool, PoolConfig
 from emulators.simulator.phone import PhoneConfig
 
 if TYPE_CHECKING:
-    from tests.emulators.conftest import Lab, LabPhone
+    from emulators.simulator.phone_server import PhoneServer
+    from tests.emulators.conftest import Lab
 
 from tests.emulators.emulator_stub import ControllerStub, served
 
@@ -61,18 +63,20 @@ async def test_an_emulator_that_tells_of_itself_is_seen_by_its_frames(lab_phone,
         (tmp_path / "pid_7.ini").write_text(facts)
         source = AttachedSource([lab_phone.serial], adb_port=lab_phone.adb_port, discovery=(tmp_path,))
         device = await source.start()
+        assert isinstance(device, AdbDevice)
         assert "emulator gRPC " in device.frames.reason
         assert (await device.settle(timeout_s=T)).reason == "still"
         await source.stop(device)
         await source.close()
     source = AttachedSource([lab_phone.serial], adb_port=lab_phone.adb_port, discovery=(tmp_path,))
     device = await source.start()
+    assert isinstance(device, AdbDevice)
     assert "emulator gRPC" not in device.frames.reason, "its endpoint is gone"
     await source.stop(device)
     await source.close()
 
 
-async def standing_phone(lab: Lab) -> tuple[str, LabPhone]:
+async def standing_phone(lab: Lab) -> tuple[str, PhoneServer]:
     """Start a phone whose console is the port below adb's, as standing ones have it; return its address."""
     for port in range(25554, 25754, 2):
         try:

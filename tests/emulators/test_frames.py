@@ -97,9 +97,9 @@ async def test_pictures_come_by_grpc_and_are_those_of_screencap(lab_phone):
         ours, theirs = [await each.observe(PNG, with_tree=True, timeout_s=T) for each in (device, plain)]
         assert stub.frames_served > before
         assert (ours.image, ours.tree, ours.activity) == (theirs.image, theirs.tree, theirs.activity)
-        lossless = [await each.screenshot(timeout_s=T) for each in (device, plain)]
-        assert lossless[0].shape == (800, 360, 3)
-        assert np.array_equal(*lossless)
+        ours_rgb, theirs_rgb = [await each.screenshot(timeout_s=T) for each in (device, plain)]
+        assert ours_rgb.shape == (800, 360, 3)
+        assert np.array_equal(ours_rgb, theirs_rgb)
     await plain.close()
 
 
@@ -128,9 +128,9 @@ async def test_a_phone_that_draws_all_the_time_is_judged_by_its_tree(lab_phone):
     stub = ControllerStub(lab_phone.phone)
     stub.restless = True
     async with device_with_screen(lab_phone, stub) as device:
-        settled = await device.settle(timeout_s=2)
+        settled = await device.settle(timeout_s=6)
         assert settled.reason == "idle"
-        assert settled.waited_s >= 1
+        assert settled.waited_s >= 3
 
 
 async def test_a_token_is_shown_to_an_emulator_that_wants_one(lab_phone):

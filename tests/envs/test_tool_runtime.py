@@ -392,4 +392,4 @@ async def test_the_end_of_the_service_ends_shared_runs():
 @pytest.mark.parametrize("field", ["timeout_s", "attempts", "concurrency", "cache_ttl_s", "breaker_rest_s"])
 def test_senseless_policies_are_refused(field):
     with pytest.raises(ValueError, match=field):
-        ToolPolicy(**{"pure": True, field: 0})
+        ToolPolicy(**{"pure": True, field: 0})  # type: ignore[arg-type]

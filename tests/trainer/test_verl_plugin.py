@@ -65,7 +65,9 @@ def test_verl_still_asks_for_one_device_twice(name: str, monkeypatch: pytest.Mon
     patches.apply(on_cpu=True)
     for key, value in {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}.items():
         monkeypatch.setenv(key, value)
-    monkeypatch.setenv("DIST_INIT_METHOD", f"file://{tmp_path}/group" + ("" if name.endswith("ray") else "?rank=0&world_size=1"))
+    monkeypatch.setenv(
+        "DIST_INIT_METHOD", f"file://{tmp_path}/group" + ("" if name.endswith("ray") else "?rank=0&world_size=1")
+    )
     function = getattr(distributed, name)
     with pytest.raises(ValueError, match=r"[Dd]uplicate device"):
         function.patched_original(timeout_second=10)
