@@ -18,7 +18,7 @@ import sys
 import time
 import tomllib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -71,13 +71,15 @@ def revision() -> str:
     return head.stdout.strip() + ("-dirty" if changed.stdout.strip() else "")
 
 
-def build(name: str, *, version: str, console: Console) -> Built:
+def build(name: str, *, version: str, arguments: Sequence[str] = (), console: Console) -> Built:
     """Build one image, showing its steps. Raises: BuildFailed."""
     tag = f"rlfactory-{name}:{version}"
     command = ["docker", "build", "--network", "host", "-f", str(CONTAINERS / name / "Dockerfile")]
     command += ["--build-arg", f"VERSION={version}", "--build-arg", f"REVISION={revision()}"]
     if os.environ.get("PIP_INDEX_URL"):
         command += ["--build-arg", "PIP_INDEX_URL"]
+    for argument in arguments:
+        command += ["--build-arg", argument]
     command += ["-t", tag, "-t", f"rlfactory-{name}:latest", str(ROOT)]
     started_s = time.monotonic()
     tail: deque[str] = deque(maxlen=TAIL_LINES)
@@ -146,6 +148,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Build the container images.")
     parser.add_argument("images", nargs="*", metavar="IMAGE", help=f"of: {', '.join(known_images())}")
     parser.add_argument("--json", action="store_true", help="print the sizes as JSON")
+    parser.add_argument("--build-arg", action="append", default=[], metavar="NAME=VALUE", help="of the Dockerfile")
     arguments = parser.parse_args()
     names = arguments.images or [name for name in DEFAULT if name in known_images()]
     if unknown := [name for name in names if name not in known_images()]:
@@ -158,7 +161,7 @@ def main() -> int:
     with host_authorities():
         for name in names:
             try:
-                built.append(build(name, version=version, console=console))
+                built.append(build(name, version=version, arguments=arguments.build_arg, console=console))
             except BuildFailed as failure:
                 print(failure, file=sys.stderr)
                 hint = "" if has_image(BASE) else f"; {BASE} is missing: make base-image, where it cannot be pulled"
