@@ -24,7 +24,7 @@ from typer.exceptions import Abort, TyperException
 from emulators.errors import DeviceError
 from envs.errors import RLFactoryError, TaskError
 
-MOUNTS = ("envs.cli", "envs.tools.search.cli", "trainer.cli", "emulators.cli")
+MOUNTS = ("envs.cli", "envs.tools.search.cli", "envs.adapters.cli", "trainer.cli", "emulators.cli")
 DEBUG_VARIABLE = "RLFACTORY_DEBUG"
 """Set to 1, it shows the traceback behind a one-line error."""
 

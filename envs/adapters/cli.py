@@ -1,0 +1,66 @@
+"""The command of the MCP server."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from envs.errors import TaskError
+from envs.trust_options import (
+    Authority,
+    ClientCertificate,
+    ClientKey,
+    ClientPlaintext,
+    ServerName,
+    TokenFile,
+    token_from_environment,
+)
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def mcp(
+    address: Annotated[str, typer.Option(help="Of the environment service: HOST:PORT.")] = "127.0.0.1:7000",
+    task: Annotated[str, typer.Option(help="Begin an episode of this task at once.")] = "",
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    http_port: Annotated[
+        int, typer.Option(min=-1, max=65535, help="Serve HTTP on loopback at /mcp. -1: standard input and output.")
+    ] = -1,
+    token_file: TokenFile = None,
+    tls_ca: Authority = None,
+    tls_cert: ClientCertificate = None,
+    tls_key: ClientKey = None,
+    tls_server_name: ServerName = "",
+    plaintext: ClientPlaintext = False,
+) -> None:
+    """Offer the phone and the tools of a service to MCP clients."""
+    try:
+        from envs.adapters.mcp_server import EnvironmentServer
+    except ModuleNotFoundError as error:
+        raise TaskError(f"the MCP server needs {error.name}: install rlfactory[tools]") from None
+    from envs.client import EnvClient
+    from envs.trust import ClientTrustFiles
+
+    files = ClientTrustFiles(
+        token_file=token_file,
+        ca=tls_ca,
+        certificate=tls_cert,
+        key=tls_key,
+        server_name=tls_server_name,
+        plaintext=plaintext,
+    )
+    trust = files.load(token=token_from_environment())
+
+    async def run() -> None:
+        async with EnvClient(address, trust=trust) as client, EnvironmentServer(client) as server:
+            if task:
+                await server.begin(task, seed=seed)
+            if http_port < 0:
+                await server.serve_stdio()
+            else:
+                await server.serve_http(host="127.0.0.1", port=http_port)
+
+    asyncio.run(run())
