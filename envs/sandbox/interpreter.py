@@ -1,0 +1,246 @@
+"""The Python interpreter of one session as a program: a supervisor, and a child that runs code and keeps its state.
+
+Requests and answers are lines of JSON on standard input and output:
+
+    {"code": "x = 1\\nx + 1", "timeout_s": 10}
+    {"status": "ok" | "error" | "timeout" | "ended", "output": "2\\n", "kept": true}
+
+`output` is what the code wrote, then the value of its last line if that is an expression, then its traceback. `kept`
+tells whether variables live on. At the end of its time the code gets a KeyboardInterrupt; if that does not end it, its
+process is killed and the next call begins anew. With `--alone` (the first process of a container, or the init's
+child) everything else that the code started is killed after each call, too.
+
+The standard library alone, in one file: it is copied into the image of the sandbox.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import fcntl
+import json
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from typing import IO, Any, Final
+
+MAX_OUTPUT_BYTES: Final = 32 << 10
+"""Of one call; head and tail are kept."""
+MAX_FILE_BYTES: Final = 16 << 20
+MAX_REQUEST_BYTES: Final = 4 << 20
+INTERRUPT_GRACE_S: Final = 0.3
+REPLY_NUMBER: Final = 3
+"""The descriptor on which the child tells of a call's end; code that writes there deceives nobody but itself."""
+CODE_NAME: Final = "<code>"
+
+
+class Supervisor:
+    """Keeps one child, gives it code, and ends what does not end."""
+
+    def __init__(self, *, alone: bool) -> None:
+        self._alone = alone
+        self._child: subprocess.Popen[bytes] | None = None
+        self._reply = -1
+        self._output: IO[bytes] | None = None
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Run one piece of code."""
+        if self._child is None:
+            self._start()
+        child, output = self._child, self._output
+        assert child is not None and child.stdin is not None and output is not None
+        os.ftruncate(output.fileno(), 0)
+        status = "ended"
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.write(json.dumps({"code": request["code"]}).encode() + b"\n")
+            child.stdin.flush()
+            status = self._wait(time.monotonic() + request["timeout_s"])
+        text = _head_and_tail(output)
+        kept = status in ("ok", "error", "interrupted")
+        if status == "ended":
+            text += f"\n[{self._last_words()}]"
+        if not kept:
+            self._end()
+        self._sweep()
+        return {"status": "timeout" if status == "interrupted" else status, "output": text, "kept": kept}
+
+    def _start(self) -> None:
+        self._output = os.fdopen(os.memfd_create("output"), "r+b")  # no file: the folder may be full
+        fcntl.fcntl(self._output, fcntl.F_SETFL, os.O_APPEND | os.O_RDWR)
+        reading, writing = os.pipe()
+        self._child = subprocess.Popen(
+            [sys.executable, "-I", "-B", "-u", __file__, "--child", str(writing)],
+            stdin=subprocess.PIPE,
+            stdout=self._output,
+            stderr=self._output,
+            pass_fds=(writing,),
+            start_new_session=True,
+            env={"HOME": str(Path.cwd()), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"},
+        )
+        os.close(writing)
+        self._reply = reading
+
+    def _wait(self, deadline_s: float) -> str:
+        """Return how the call ended: ok, error, interrupted, timeout, ended. Ends this program when its caller goes."""
+        assert self._child is not None
+        interrupted = False
+        while True:
+            left_s = deadline_s - time.monotonic()
+            ready, _, _ = select.select([self._reply, sys.stdin.buffer], [], [], max(0.0, left_s))
+            if self._reply in ready:
+                told = os.read(self._reply, 64).decode("ascii", "replace")
+                if not told:
+                    return "ended"
+                return "interrupted" if interrupted else "ok" if told.startswith("ok") else "error"
+            if ready:  # nobody speaks while a call runs, so this is the end
+                self._end()
+                self._sweep()
+                os._exit(0)
+            if interrupted:
+                return "timeout"
+            interrupted = True
+            deadline_s = time.monotonic() + INTERRUPT_GRACE_S
+            with contextlib.suppress(ProcessLookupError):
+                self._child.send_signal(signal.SIGINT)
+
+    def _last_words(self) -> str:
+        assert self._child is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = self._child.wait(1.0)
+            reason = "it used too much memory, or killed itself" if code == -signal.SIGKILL else "its own doing"
+            return f"the interpreter ended with exit status {code}: {reason}; its variables are gone"
+        return "the interpreter does not answer any more; its variables are gone"
+
+    def _end(self) -> None:
+        if self._child is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._child.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                self._child.kill()
+            self._child.wait()
+            self._child = None
+            os.close(self._reply)
+            assert self._output is not None
+            self._output.close()
+
+    def _sweep(self) -> None:
+        """Kill what the code left running. A fork bomb is ended by ending all at once, the child with it."""
+        if not self._alone:
+            return
+        mine = {1, os.getpid(), *([self._child.pid] if self._child else ())}
+        for _ in range(20):
+            others = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal()]
+            strangers = [pid for pid in others if pid not in mine and _runs(pid)]
+            if not strangers:
+                return
+            for pid in strangers:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+        self._end()
+
+
+def _runs(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    return False
+
+
+def _head_and_tail(output: IO[bytes]) -> str:
+    size = os.fstat(output.fileno()).st_size
+    if size <= MAX_OUTPUT_BYTES:
+        return os.pread(output.fileno(), size, 0).decode("utf-8", "replace")
+    half = MAX_OUTPUT_BYTES // 2
+    head = os.pread(output.fileno(), half, 0).decode("utf-8", "replace")
+    tail = os.pread(output.fileno(), half, size - half).decode("utf-8", "replace")
+    full = f"\n[no more can be written: {size} bytes is the limit]" if size >= MAX_FILE_BYTES else ""
+    return f"{head}\n[... {size - 2 * half} bytes cut ...]\n{tail}{full}"
+
+
+def supervise(*, alone: bool) -> None:
+    """Answer requests until standard input ends."""
+    folder = tempfile.mkdtemp(prefix="session-")
+    os.chdir(folder)
+    supervisor = Supervisor(alone=alone)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    requests = sys.stdin.buffer
+    while line := requests.readline(MAX_REQUEST_BYTES):
+        answer = supervisor.answer(json.loads(line))
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+# --- the child -------------------------------------------------------------------------------------------------------
+
+
+def run_child(reply: int) -> None:
+    """Run code that comes on standard input, in one namespace."""
+    os.dup2(reply, REPLY_NUMBER, inheritable=False)
+    if reply != REPLY_NUMBER:
+        os.close(reply)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    requests = os.fdopen(os.dup(0), "rb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    namespace: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while line := requests.readline():
+        fine = _execute(json.loads(line)["code"], namespace)
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        os.write(REPLY_NUMBER, b"ok" if fine else b"no")
+
+
+def _execute(code: str, namespace: dict[str, Any]) -> bool:
+    """Run code; print the value of its last line, or its traceback. Return whether it ended well."""
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            tree = ast.parse(code, CODE_NAME)
+            last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+            exec(compile(tree, CODE_NAME, "exec"), namespace)
+            if isinstance(last, ast.Expr):
+                value = eval(compile(ast.Expression(last.value), CODE_NAME, "eval"), namespace)
+                if value is not None:
+                    print(repr(value))
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except SystemExit as error:
+        return error.code in (None, 0)
+    except BaseException as error:  # noqa: BLE001 - whatever the code raises is its author's to read
+        with contextlib.suppress(BaseException):
+            print(_told(error, code), file=sys.stderr)
+        return False
+    return True
+
+
+def _told(error: BaseException, code: str) -> str:
+    """Return a traceback that begins in the code and shows its lines."""
+    lines = code.splitlines()
+    told = ["Traceback (most recent call last):"]
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == __file__:
+            continue
+        told.append(f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}')
+        if frame.filename == CODE_NAME and frame.lineno and frame.lineno <= len(lines):
+            told.append(f"    {lines[frame.lineno - 1].strip()}")
+    told += [line.rstrip("\n") for line in traceback.format_exception_only(error)]
+    return "\n".join(told)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--child"]:
+        run_child(int(sys.argv[2]))
+    else:
+        supervise(alone="--alone" in sys.argv[1:])
