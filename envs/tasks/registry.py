@@ -72,6 +72,7 @@ def default_registry() -> TaskRegistry:
     from envs.tasks.phone import PHONE_TASKS
     from envs.tasks.phone.tiny import TINY_TASKS
     from envs.tasks.search_qa import SEARCH_QA_TASKS
+    from envs.tasks.text2sql import TEXT2SQL_TASKS
     from envs.tasks.travel import TRAVEL_TASKS
 
-    return TaskRegistry((*PHONE_TASKS, *TINY_TASKS, *SEARCH_QA_TASKS, *TRAVEL_TASKS))
+    return TaskRegistry((*PHONE_TASKS, *TINY_TASKS, *SEARCH_QA_TASKS, *TEXT2SQL_TASKS, *TRAVEL_TASKS))

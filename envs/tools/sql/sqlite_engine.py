@@ -36,6 +36,7 @@ ACTIONS: Final[Mapping[int, str]] = {
     sqlite3.SQLITE_ANALYZE: "ANALYZE",
     sqlite3.SQLITE_REINDEX: "REINDEX",
 }
+SCHEMA_TABLES: Final = {"sqlite_master", "sqlite_temp_master"}
 STEPS_BETWEEN_LOOKS: Final = 1_000
 """Virtual machine steps between two looks at the clock; some microseconds."""
 WAL_VERSIONS: Final = slice(18, 20)
@@ -125,13 +126,13 @@ class SqliteEngine:
         if action in READ_ACTIONS:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_FUNCTION:
-            if second is not None and second.lower() in self._functions:
-                return sqlite3.SQLITE_OK
-            return self._refuse(f"the function {second}")
+            known = second is not None and second.lower() in self._functions
+            return sqlite3.SQLITE_OK if known else self._refuse(f"the function {second}")
         if action == sqlite3.SQLITE_PRAGMA:
-            if first is not None and first.lower() in READ_PRAGMAS:
-                return sqlite3.SQLITE_OK
-            return self._refuse(f"PRAGMA {first}")
+            known = first is not None and first.lower() in READ_PRAGMAS
+            return sqlite3.SQLITE_OK if known else self._refuse(f"PRAGMA {first}")
+        if first in SCHEMA_TABLES:
+            return self._refuse("changing the schema")
         return self._refuse(ACTIONS.get(action, "this statement"))
 
     def _refuse(self, what: str) -> int:

@@ -1,0 +1,88 @@
+"""The suite's four tasks, one for each level of questions, on databases drawn from the seed."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Final, Self
+
+from envs.tasks.text2sql.base import Question, Text2SqlTask
+from envs.tasks.text2sql.domains import DOMAINS, Domain
+from envs.tasks.text2sql.generate import database
+from envs.tasks.text2sql.questions import LEVELS
+from envs.tools.sql.database import SqliteBytes
+from envs.types import Split
+
+HIDDEN: Final = 3
+"""Databases that only the verdict sees."""
+MAX_DRAWS: Final = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneratedTask(Text2SqlTask):
+    """A question of one level. On its databases the answer is never empty, and never the same on all."""
+
+    level: ClassVar[int]
+
+    domain: Domain
+    question: Question
+    seed: int
+
+    @classmethod
+    def sample(cls, rng: random.Random, split: Split) -> Self:
+        for _ in range(MAX_DRAWS):
+            domain = rng.choice(DOMAINS[split])
+            question = rng.choice(LEVELS[cls.level - 1])(rng, domain)
+            task = cls(domain=domain, question=question, seed=rng.randrange(2**32))
+            if task.tells_apart():
+                return task
+        raise RuntimeError(f"{cls.name}: no question of {MAX_DRAWS} has answers that differ")
+
+    @property
+    def schema(self) -> str:
+        return self.domain.ddl
+
+    @cached_property
+    def databases(self) -> Sequence[SqliteBytes]:
+        return tuple(database(self.domain, f"{self.seed}/{number}") for number in range(1 + HIDDEN))
+
+    def tells_apart(self) -> bool:
+        """Tell whether an answer that was read off the first database fails on another."""
+        answers = [_rows(each, self.question.gold) for each in self.databases]
+        return bool(answers[0]) and any(answer != answers[0] for answer in answers[1:])
+
+
+def _rows(where: SqliteBytes, sql: str) -> list[tuple[object, ...]]:
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.deserialize(where.data)
+        return connection.execute(sql).fetchall()
+    finally:
+        connection.close()
+
+
+class Selecting(GeneratedTask):
+    name = "text2sql.select"
+    description = "A question about one table: conditions, missing values, order"
+    level = 1
+
+
+class Summarizing(GeneratedTask):
+    name = "text2sql.summarize"
+    description = "Counts, totals and averages, by group"
+    level = 2
+
+
+class Joining(GeneratedTask):
+    name = "text2sql.join"
+    description = "A question about several tables, also about rows without a partner"
+    level = 3
+
+
+class Nested(GeneratedTask):
+    name = "text2sql.nested"
+    description = "Queries in queries: comparisons with groups, ranks, shares, running totals"
+    level = 4
