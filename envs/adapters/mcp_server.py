@@ -1,8 +1,8 @@
 """An MCP server that offers an environment: any MCP client plays episodes with the phone and the other tools.
 
 The tools `tasks` and `begin` are always there; an episode's own tools join them when it has begun, and the client is
-told that the list has changed. A call is one turn: it answers with what the tool said, with the screen as a picture and,
-at the end of the episode, with its reward. There is one episode at a time, for all clients of the server together.
+told that the list has changed. A call is one turn: it answers with what the tool said, with the screen as a picture,
+and in the end with the reward. There is one episode at a time, for all clients of the server together.
 """
 
 from __future__ import annotations
