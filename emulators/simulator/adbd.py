@@ -221,8 +221,10 @@ class Transport:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _close(self) -> None:
-        await self._end_streams()
-        self._writer.close()
+        try:
+            await self._end_streams()
+        finally:
+            self._writer.close()  # also when the phone is closed meanwhile, and this task cancelled
         with contextlib.suppress(ConnectionError):
             await self._writer.wait_closed()
 
