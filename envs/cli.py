@@ -26,6 +26,7 @@ from envs.trust_options import (
 
 if TYPE_CHECKING:
     from envs.server import EnvServer, ServerConfig
+    from envs.tasks.search_qa.options import QuestionOptions
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -60,6 +61,11 @@ def serve(
     ] = -1,
     tools: Annotated[Path | None, typer.Option(help="A file of tools, YAML or JSON, beside those that ship.")] = None,
     tool_cache: Annotated[Path | None, typer.Option(help="Keeps answers of pure tools from run to run.")] = None,
+    questions: Annotated[
+        Path | None, typer.Option(help="JSONL of questions (NQ, HotpotQA): the task search_qa.<its name>.")
+    ] = None,
+    search_index: Annotated[str, typer.Option(help="For --questions: a folder made by `index`, or a URL.")] = "",
+    judge: Annotated[str, typer.Option(help="For --questions: URL,MODEL of an OpenAI-compatible judge.")] = "",
     token_file: TokenFile = None,
     tls_cert: ServerCertificate = None,
     tls_key: ServerKey = None,
@@ -74,6 +80,7 @@ def serve(
     from envs.event_loop import run
     from envs.limits import Limits
     from envs.server import ServerConfig
+    from envs.tasks.search_qa.options import JUDGE_KEY_VARIABLE, QuestionOptions
     from envs.tools.cache import CacheConfig
     from envs.trust import ServerTrustFiles
 
@@ -102,12 +109,23 @@ def serve(
         )
     except ValueError as error:
         raise TaskError(str(error)) from None
-    run(_serve(config, phones_config, tools=tools, metrics_port=metrics_port, parent_pid=parent_pid, as_json=as_json))
+    asked = QuestionOptions(
+        questions=questions,
+        index=search_index,
+        judge=judge,
+        judge_api_key=os.environ.get(JUDGE_KEY_VARIABLE, ""),
+    )
+    run(
+        _serve(
+            config, phones_config, asked, tools=tools, metrics_port=metrics_port, parent_pid=parent_pid, as_json=as_json
+        )
+    )
 
 
 async def _serve(
     config: ServerConfig,
     phones: PhonesConfig,
+    questions: QuestionOptions,
     *,
     tools: Path | None = None,
     metrics_port: int = -1,
@@ -136,7 +154,15 @@ async def _serve(
             await stack.enter_async_context(when_gone(parent_pid, stop.set))
         offered = await stack.enter_async_context(tools_of_file(tools, os.environ)) if tools else None
         server = await stack.enter_async_context(
-            serving(config, phones=source, pool=pool, tools=offered, metrics=metrics)
+            serving(
+                config,
+                phones=source,
+                pool=pool,
+                tasks=questions.registry(),
+                tools=offered,
+                metrics=metrics,
+                services=questions.services(),
+            )
         )
         if metrics_port >= 0:
             metrics_port = stack.enter_context(exposed(metrics, host="127.0.0.1", port=metrics_port))

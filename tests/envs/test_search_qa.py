@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import AsyncIterator
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from envs.client import EnvClient
-from envs.errors import TaskError
+from envs.errors import JudgeError, TaskError
 from envs.oracle import play
 from envs.server import ServerConfig, serving
 from envs.tasks.registry import TaskRegistry
 from envs.tasks.search_qa import SEARCH_QA_TASKS
 from envs.tasks.search_qa.files import question_task, read_questions
 from envs.tasks.search_qa.made import Chain, MadeCorpus
+from envs.tasks.search_qa.options import QuestionOptions
 from envs.tasks.search_qa.question import read_documents
 from envs.tasks.search_qa.world import COUNTS, World, made_world, main
-from envs.tools.search.index import SearchIndex
-from envs.tools.search.passages import read_passages
+from envs.tools.search.index import SearchIndex, build_index
+from envs.tools.search.passages import SearchMode, read_passages
 from envs.tools.search.retriever import LocalRetriever
 from envs.types import EpisodeState, ToolCall
 
@@ -154,3 +157,64 @@ async def test_questions_of_a_file_are_played_over_an_index(tmp_path: Path):
 
 def test_documents_are_read_as_the_tool_writes_them():
     assert read_documents("Doc 1(Title: A) one\nDoc 2(Title: B) two (three)") == [("A", "one"), ("B", "two (three)")]
+
+
+@pytest.fixture(scope="module")
+def judge_url() -> Iterator[str]:
+    command = [sys.executable, str(Path(__file__).with_name("judge_stub.py"))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
+        finally:
+            process.terminate()
+
+
+@pytest.mark.parametrize(("model", "total"), [("right", 1.0), ("wrong", 0.0), ("prose", None)])
+async def test_a_judge_decides_on_answers_in_other_words(
+    tmp_path: Path, judge_url: str, model: str, total: float | None
+):
+    path = tmp_path / "nq.jsonl"
+    path.write_text(json.dumps(QUESTIONS[0]))
+    build_index(world_corpus(tmp_path), tmp_path / "index")
+    options = QuestionOptions(questions=path, index=str(tmp_path / "index"), judge=f"{judge_url},{model}")
+    finish = ToolCall(id="0", name="finish", arguments={"answer": "It is the city of Oslo."})
+    async with (
+        serving(ServerConfig(), tasks=options.registry(), services=options.services()) as server,
+        EnvClient(server.address) as client,
+        client.session("search_qa.nq", seed=0, split="train") as session,
+    ):
+        if total is None:
+            with pytest.raises(JudgeError, match="no verdict"):
+                await session.step([finish])
+            return
+        result = await session.step([finish])
+        assert result.reward.total == result.reward.parts["judged"] == total
+        assert result.reward.success is (total == 1.0)
+
+
+def world_corpus(folder: Path) -> Path:
+    assert main([str(folder / "corpus.jsonl")]) == 0
+    return folder / "corpus.jsonl"
+
+
+def test_options_that_cannot_be_used_say_why(tmp_path: Path):
+    path = tmp_path / "nq.jsonl"
+    path.write_text(json.dumps(QUESTIONS[0]))
+    index = tmp_path / "index"
+    build_index(world_corpus(tmp_path), index)
+    assert QuestionOptions().registry() is None
+    for options, words in (
+        (QuestionOptions(index="x"), "give --questions, too"),
+        (QuestionOptions(questions=tmp_path / "no.jsonl", index="x"), "no questions"),
+        (QuestionOptions(questions=path), "needs --search-index"),
+        (QuestionOptions(questions=path, index=str(tmp_path)), "holds no index"),
+        (QuestionOptions(questions=path, index=str(index), mode=SearchMode.HYBRID), "rlfactory index --dense"),
+    ):
+        with pytest.raises(TaskError, match=words):
+            options.registry()
+    with pytest.raises(TaskError, match="URL,MODEL"):
+        QuestionOptions(judge="http://127.0.0.1:1/v1").services()
+    remote = QuestionOptions(questions=path, index="http://127.0.0.1:1").registry()
+    assert remote is not None
+    assert remote.get("search_qa.nq").splits == ("train",)

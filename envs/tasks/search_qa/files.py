@@ -13,18 +13,26 @@ import hashlib
 import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from envs.errors import TaskError
+from envs.rewards.model_judge import JudgeQuestion, ModelJudge
+from envs.rewards.rubric import Rubric
+from envs.rewards.text import exact_match, verified_part
+from envs.services import Services
 from envs.tasks.hand import Hand
 from envs.tasks.search_qa.question import SEARCH, QuestionTask
+from envs.tasks.task import Check, Outcome
 from envs.tools.search.retriever import Retriever
 from envs.tools.search.tool import SearchTool, SearchToolConfig
 from envs.tools.tool import ToolFactory
 from envs.types import Split
 
+JUDGED: Final = "judged"
+RIGHT_FROM: Final = 0.5
+"""A judge's score from which an answer is right."""
 SPLITS: Final[tuple[Split, ...]] = ("train", "validation", "test")
 
 
@@ -85,6 +93,8 @@ class FileQuestion(QuestionTask):
     pool: ClassVar[Mapping[Split, Sequence[Question]]]
     retriever: ClassVar[Retriever]
     search: ClassVar[SearchToolConfig]
+    judged: ClassVar[bool]
+    """A judge model decides on answers that are not the gold's words."""
     question: Question
 
     @classmethod
@@ -106,6 +116,26 @@ class FileQuestion(QuestionTask):
     def own_tools(self) -> Mapping[str, ToolFactory]:
         return {SEARCH: lambda context: SearchTool(self.retriever, self.search)}
 
+    async def verify(self, outcome: Outcome, *, services: Services, timeout_s: float) -> Mapping[str, float]:
+        """Ask the judge, where there is one, about an answer in other words. Raises: JudgeError: no verdict."""
+        if not self.judged or not outcome.finished or not outcome.answer.strip():
+            return {}
+        if exact_match(outcome.answer, self.golds):
+            return {JUDGED: 1.0}
+        asked = JudgeQuestion(question=self.goal, reference=" or ".join(self.golds), answer=outcome.answer)
+        return {JUDGED: (await services.of(ModelJudge).grade(asked, timeout_s=timeout_s)).score}
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        if not self.judged:
+            return QuestionTask.checks(self, outcome)
+        return (Check(name="judged right", holds=outcome.scores.get(JUDGED, 0.0) >= RIGHT_FROM),)
+
+    def rubric(self) -> Rubric:
+        usual = QuestionTask.rubric(self)
+        if not self.judged:
+            return usual
+        return Rubric(parts=(verified_part(JUDGED, 1.0), *(replace(part, weight=0.0) for part in usual.parts)))
+
     async def solve(self, hand: Hand) -> None:
         """Search for the question once, then say the gold answer: nobody has told how to find it."""
         await hand.call(SEARCH, query=self.question.text[:500])
@@ -113,7 +143,7 @@ class FileQuestion(QuestionTask):
 
 
 def question_task(
-    path: Path, retriever: Retriever, *, name: str = "", search: SearchToolConfig | None = None
+    path: Path, retriever: Retriever, *, name: str = "", search: SearchToolConfig | None = None, judged: bool = False
 ) -> type[FileQuestion]:
     """Return the task of a file's questions, called `search_qa.<name>`, by default by the name of the file.
 
@@ -131,5 +161,6 @@ def question_task(
             "pool": pool,
             "retriever": retriever,
             "search": search or SearchToolConfig(),
+            "judged": judged,
         },
     )
