@@ -78,16 +78,10 @@ class Engine:
 
         Raises: ImageMissing, EngineError.
         """
-        token = uuid.uuid4().hex[:12]
+        labels = self._labels(spec.kind, spec.scope, spec.phones)
+        token = labels[LABEL_CELL]
         prefix = STARTING if spec.scope is Scope.STANDING else f"{PREFIX}-{spec.kind}-"
         name = f"{prefix}{token}"
-        labels = {
-            LABEL_CELL: token,
-            LABEL_KIND: spec.kind,
-            LABEL_SCOPE: str(spec.scope),
-            LABEL_OWNER: str(self._owner),
-            LABEL_PHONES: str(spec.phones),
-        }
         with told(f"starting {spec.image}"):
             self.require_image(spec.image)
             if spec.network:
@@ -97,6 +91,16 @@ class Engine:
             except BaseException:
                 self.remove_cell(token)
                 raise
+
+    def _labels(self, kind: str, scope: Scope, phones: int = 0) -> dict[str, str]:
+        """Return what everything of a new cell carries: by these it is found and reaped."""
+        return {
+            LABEL_CELL: uuid.uuid4().hex[:12],
+            LABEL_KIND: kind,
+            LABEL_SCOPE: str(scope),
+            LABEL_OWNER: str(self._owner),
+            LABEL_PHONES: str(phones),
+        }
 
     def _make(self, spec: CellSpec, name: str, network: str, labels: dict[str, str], *, attach: bool) -> Cell:
         options = {"com.docker.network.bridge.name": bridge_name(labels[LABEL_CELL])}
@@ -158,6 +162,7 @@ class Engine:
             [HOST_ROOT, "sh", "-c", RAISE],
             entrypoint="chroot",
             user="0",
+            labels=self._labels("guard", Scope.SERVICE),
             host_config=self._api.create_host_config(
                 network_mode="host", cap_add=["NET_ADMIN"], binds=[f"/:{HOST_ROOT}:ro"]
             ),
