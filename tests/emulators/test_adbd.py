@@ -26,7 +26,6 @@ from emulators.simulator.adb_packets import (
     encode,
     read_packet,
 )
-from emulators.simulator.adbd import AdbDaemon, Stream
 from emulators.simulator.phone import Phone, PhoneConfig
 from emulators.simulator.phone_server import PhoneServer
 from emulators.simulator.snapshots import SnapshotStore
@@ -384,29 +383,3 @@ def test_the_phone_survives_any_command_line(commands: list[str]) -> None:
             await assert_well(server)
 
     asyncio.run(attack())
-
-
-async def test_a_connection_is_closed_even_when_the_phone_is_closed_in_the_middle_of_it() -> None:
-    leaving = asyncio.Event()
-
-    async def lingers(_stream: Stream) -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            leaving.set()
-            await asyncio.sleep(0.2)
-
-    daemon = AdbDaemon("device::", lambda _name: lingers)
-    reader, writer = await asyncio.open_connection("127.0.0.1", await daemon.start("127.0.0.1"))
-    peer = Peer(reader, writer)
-    await peer.say(CNXN, VERSION, MAX_PAYLOAD, b"host::")
-    await peer.hear()
-    await peer.say(OPEN, 1, 0, b"shell:\0")
-    assert (await peer.hear()).command == OKAY
-    writer.write_eof()
-    async with asyncio.timeout(T):
-        await leaving.wait()
-    await daemon.close()
-    assert await peer.is_cut_off()
-    writer.close()
-    await writer.wait_closed()
