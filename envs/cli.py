@@ -15,6 +15,18 @@ import typer
 
 from envs.errors import TaskError
 from envs.phones import PhonesConfig, Transport, discovery_folders, phone_source
+from envs.serve_options import (
+    AdbPort,
+    JudgePlace,
+    MetricsPort,
+    PhonesPerHost,
+    QuestionFile,
+    SearchIndexPlace,
+    Serials,
+    ToolCache,
+    ToolsFile,
+    UnsafeLocal,
+)
 from envs.trust_options import (
     ClientAuthority,
     ServerCertificate,
@@ -25,6 +37,7 @@ from envs.trust_options import (
 )
 
 if TYPE_CHECKING:
+    from envs.sandbox.config import SandboxConfig
     from envs.server import EnvServer, ServerConfig
     from envs.tasks.search_qa.options import QuestionOptions
 
@@ -45,27 +58,20 @@ def serve(
     phones: Annotated[int, typer.Option(min=0, help="Phones to keep running. 0: text-only tasks.")] = 4,
     spares: Annotated[int, typer.Option(min=0, help="Phones kept warm beside them: a reset then waits for none.")] = 1,
     transport: Annotated[Transport, typer.Option(help="How phones are reached.")] = Transport.DIRECT,
-    phones_per_host: Annotated[
-        int, typer.Option(min=1, max=64, help="Phones that share a process or a container; forks need it shared.")
-    ] = 16,
-    serial: Annotated[list[str] | None, typer.Option(help="Transport attached: a phone; repeat it for more.")] = None,
-    adb_port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Transport attached: of the adb server. 0: our own, for HOST:PORT.")
-    ] = 5037,
+    phones_per_host: PhonesPerHost = 16,
+    serial: Serials = None,
+    adb_port: AdbPort = 5037,
     width: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 1080,
     height: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 2400,
     max_sessions: Annotated[int, typer.Option(min=1, help="Open at once.")] = 512,
     drain_s: Annotated[float, typer.Option(min=0, help="How long calls under way may go on at the end.")] = 5.0,
-    metrics_port: Annotated[
-        int, typer.Option(min=-1, max=65535, help="Prometheus metrics over HTTP on loopback. 0: a free one, -1: none.")
-    ] = -1,
-    tools: Annotated[Path | None, typer.Option(help="A file of tools, YAML or JSON, beside those that ship.")] = None,
-    tool_cache: Annotated[Path | None, typer.Option(help="Keeps answers of pure tools from run to run.")] = None,
-    questions: Annotated[
-        Path | None, typer.Option(help="JSONL of questions (NQ, HotpotQA): the task search_qa.<its name>.")
-    ] = None,
-    search_index: Annotated[str, typer.Option(help="For --questions: a folder made by `index`, or a URL.")] = "",
-    judge: Annotated[str, typer.Option(help="For --questions: URL,MODEL of an OpenAI-compatible judge.")] = "",
+    metrics_port: MetricsPort = -1,
+    tools: ToolsFile = None,
+    tool_cache: ToolCache = None,
+    questions: QuestionFile = None,
+    search_index: SearchIndexPlace = "",
+    judge: JudgePlace = "",
+    unsafe_local: UnsafeLocal = False,
     token_file: TokenFile = None,
     tls_cert: ServerCertificate = None,
     tls_key: ServerKey = None,
@@ -79,6 +85,7 @@ def serve(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is told by us, in one line
     from envs.event_loop import run
     from envs.limits import Limits
+    from envs.sandbox.config import SandboxConfig
     from envs.server import ServerConfig
     from envs.tasks.search_qa.options import JUDGE_KEY_VARIABLE, QuestionOptions
     from envs.tools.cache import CacheConfig
@@ -109,15 +116,18 @@ def serve(
         )
     except ValueError as error:
         raise TaskError(str(error)) from None
-    asked = QuestionOptions(
-        questions=questions,
-        index=search_index,
-        judge=judge,
-        judge_api_key=os.environ.get(JUDGE_KEY_VARIABLE, ""),
-    )
+    judge_key = os.environ.get(JUDGE_KEY_VARIABLE, "")
+    asked = QuestionOptions(questions=questions, index=search_index, judge=judge, judge_api_key=judge_key)
     run(
         _serve(
-            config, phones_config, asked, tools=tools, metrics_port=metrics_port, parent_pid=parent_pid, as_json=as_json
+            config,
+            phones_config,
+            asked,
+            sandbox=SandboxConfig(unsafe_local=unsafe_local),
+            tools=tools,
+            metrics_port=metrics_port,
+            parent_pid=parent_pid,
+            as_json=as_json,
         )
     )
 
@@ -127,6 +137,7 @@ async def _serve(
     phones: PhonesConfig,
     questions: QuestionOptions,
     *,
+    sandbox: SandboxConfig | None = None,
     tools: Path | None = None,
     metrics_port: int = -1,
     parent_pid: int,
@@ -139,6 +150,7 @@ async def _serve(
     from emulators.pool import PoolConfig
     from envs.lifeline import when_gone
     from envs.metrics import exposed
+    from envs.sandbox.sandboxes import Sandboxes
     from envs.server import serving
     from envs.tools.file import tools_of_file
 
@@ -149,6 +161,8 @@ async def _serve(
     source = phone_source(phones) if phones.phones else None
     pool = PoolConfig(phones=phones.phones, spares=phones.spares) if phones.phones else None
     metrics = CollectorRegistry()
+    services = questions.services()
+    services.give(Sandboxes(sandbox))
     async with AsyncExitStack() as stack:
         if parent_pid:
             await stack.enter_async_context(when_gone(parent_pid, stop.set))
@@ -161,7 +175,7 @@ async def _serve(
                 tasks=questions.registry(),
                 tools=offered,
                 metrics=metrics,
-                services=questions.services(),
+                services=services,
             )
         )
         if metrics_port >= 0:

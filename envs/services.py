@@ -33,6 +33,12 @@ class Services:
         made, self._made = list(self._made.values()), {}
         await asyncio.gather(*(each.close() for each in made))
 
+    def give(self, service: SharedService) -> None:
+        """Let this be the service of its kind. Raises: ValueError: there is one already."""
+        if type(service) in self._made:
+            raise ValueError(f"there is a {type(service).__name__} already")
+        self._made[type(service)] = service
+
     def of(self, kind: type[S]) -> S:
         """Return the service of this kind."""
         found = self._made.get(kind)

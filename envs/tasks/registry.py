@@ -69,10 +69,12 @@ def describe(task: type[Task]) -> TaskInfo:
 
 def default_registry() -> TaskRegistry:
     """Return every task that ships with RLFactory."""
+    from envs.tasks.math_code import MATH_CODE_TASKS
     from envs.tasks.phone import PHONE_TASKS
     from envs.tasks.phone.tiny import TINY_TASKS
     from envs.tasks.search_qa import SEARCH_QA_TASKS
     from envs.tasks.text2sql import TEXT2SQL_TASKS
     from envs.tasks.travel import TRAVEL_TASKS
 
-    return TaskRegistry((*PHONE_TASKS, *TINY_TASKS, *SEARCH_QA_TASKS, *TEXT2SQL_TASKS, *TRAVEL_TASKS))
+    text_only = (*SEARCH_QA_TASKS, *TEXT2SQL_TASKS, *MATH_CODE_TASKS, *TRAVEL_TASKS)
+    return TaskRegistry((*PHONE_TASKS, *TINY_TASKS, *text_only))

@@ -155,7 +155,6 @@ async def test_nothing_is_left_when_sandboxes_close():
 def _containers() -> list[docker.models.containers.Container]:
     client = docker.from_env()
     try:
-        found: list[docker.models.containers.Container] = client.containers.list(all=True, filters={"label": f"{LABEL_KIND}=sandbox"})
-        return found
+        return list(client.containers.list(all=True, filters={"label": f"{LABEL_KIND}=sandbox"}))
     finally:
         client.close()

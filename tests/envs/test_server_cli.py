@@ -24,6 +24,7 @@ from envs.lifeline import when_gone
 from envs.phones import PhonesConfig
 from envs.server import AddressInUse, ServerConfig, serving
 from envs.tasks.registry import TaskRegistry
+from envs.tasks.search_qa.options import QuestionOptions
 
 SERVE = (sys.executable, "-c", "from envs.cli import app; app()", "serve", "--phones", "0", "--json")
 
@@ -103,7 +104,7 @@ async def test_it_does_not_outlive_its_parent():
 async def test_it_serves_phones_until_its_parent_ends(capsys):
     parent = await asyncio.create_subprocess_exec(sys.executable, "-c", "input()", stdin=PIPE)
     config, phones = ServerConfig(drain_s=0.1), PhonesConfig(phones=1, width_px=540, height_px=1200)
-    run = asyncio.create_task(run_service(config, phones, parent_pid=parent.pid, as_json=False))
+    run = asyncio.create_task(run_service(config, phones, QuestionOptions(), parent_pid=parent.pid, as_json=False))
     said = ""
     while "serving" not in said:
         await asyncio.sleep(0.02)

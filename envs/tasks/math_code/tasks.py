@@ -1,0 +1,101 @@
+"""The suite's tasks: one a kind of problem."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, Self
+
+from envs.rewards.rubric import SUCCESS, Part, Rubric
+from envs.rewards.verdict import Verdict
+from envs.sandbox.sandboxes import Sandboxes
+from envs.sandbox.tool import PythonTool
+from envs.services import Services
+from envs.tasks.hand import Hand
+from envs.tasks.math_code import problems
+from envs.tasks.math_code.problems import Draw, Maker, Problem
+from envs.tasks.task import Check, Outcome, Task
+from envs.tools.tool import ToolFactory
+from envs.types import Split, ToolStatus
+
+INSTRUCTIONS: Final = "Work it out with the tool `python`, then call `finish` with the number alone as the answer."
+SEPARATORS: Final = re.compile(r"[\s,_']")
+
+
+def ran_code(verdict: Verdict) -> float:
+    """Return 1 if a call of the tool `python` ended well, else 0."""
+    return float(
+        any(each.call.name == "python" and each.result.status is ToolStatus.OK for each in verdict.outcome.calls)
+    )
+
+
+def is_number(answer: str, wanted: int) -> bool:
+    """Tell whether an answer is this whole number, with or without separators and a fraction of zeros."""
+    bare = SEPARATORS.sub("", answer.strip().rstrip("."))
+    whole, _, fraction = bare.partition(".")
+    return re.fullmatch(r"[+-]?\d{1,4000}", whole) is not None and not fraction.strip("0") and int(whole) == wanted
+
+
+@dataclass(frozen=True, kw_only=True)
+class MathTask(Task):
+    """One problem."""
+
+    suite: ClassVar[str] = "math_code"
+    tools: ClassVar[tuple[str, ...]] = ("python", "finish")
+    max_turns: ClassVar[int] = 8
+    needs_device: ClassVar[bool] = False
+    makers: ClassVar[Sequence[Maker]]
+    only_tested: ClassVar[Sequence[Maker]] = ()
+    """Kinds of problems that are in the test split alone."""
+
+    problem: Problem
+
+    @classmethod
+    def sample(cls, rng: random.Random, split: Split) -> Self:
+        makers = (*cls.makers, *cls.only_tested) if split == "test" else cls.makers
+        return cls(problem=rng.choice(makers)(Draw(rng, split)))
+
+    @property
+    def goal(self) -> str:
+        return f"{self.problem.text}\n\n{INSTRUCTIONS}"
+
+    def own_tools(self) -> Mapping[str, ToolFactory]:
+        return {"python": PythonTool}
+
+    async def verify(self, outcome: Outcome, *, services: Services, timeout_s: float) -> Mapping[str, float]:
+        if not outcome.turns:  # without a place to run code, the episode is refused as it begins
+            await services.of(Sandboxes).require()
+        return {}
+
+    def rubric(self) -> Rubric:
+        return Rubric(parts=(SUCCESS, Part(name="ran_code", weight=0.0, score=ran_code)))
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        right = outcome.finished and is_number(outcome.answer, self.problem.answer)
+        return (Check(name="right", holds=right),)
+
+    async def solve(self, hand: Hand) -> None:
+        await hand.finish(answer=await hand.call("python", code=self.problem.code))
+
+
+class Counting(MathTask):
+    name = "math_code.count"
+    description = "How many numbers or days have a property, or what is their sum?"
+    makers = (problems.primes_with_last_digit, problems.multiples_without, problems.digit_sums)
+    only_tested = (problems.fridays,)
+
+
+class Simulating(MathTask):
+    name = "math_code.simulate"
+    description = "What does a process come to after many steps?"
+    makers = (problems.recurrence, problems.longest_collatz, problems.grid_paths)
+    only_tested = (problems.coins,)
+
+
+class Tabulating(MathTask):
+    name = "math_code.table"
+    description = "A figure of a table that is given as text"
+    makers = (problems.table_total, problems.table_best_day)
+    only_tested = (problems.table_median,)
