@@ -40,7 +40,7 @@ def assert_one_line(done: subprocess.CompletedProcess[str], exit_code: int, word
         ("eval --policy orakel", r"no policy 'orakel'; close: oracle"),
         ("eval --policy openai:nowhere", r"openai:URL,MODEL"),
         ("eval --policy checkpoint:no/such", r"no checkpoint folder 'no/such'"),
-        ("eval --policy openai:http://h/v1,m --dialect qwen2_5", r"no dialect 'qwen2_5'; close: qwen2_5_vl"),
+        ("eval --policy openai:http://h/v1,m --dialect qwen3_v", r"no dialect 'qwen3_v'; close: qwen3_vl"),
         ("eval --policy oracle --episodes 0", r"--episodes.*greater than or equal to 1"),
         ("eval --policy oracle --split holdout", r"--split.*validation"),
         ("eval --policy oracle --ablate sound", r"--ablate.*image"),
