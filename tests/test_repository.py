@@ -11,9 +11,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 MAX_LINES = 400
+MAX_BODY_LINES = 50
+"""Of a function, its signature not counted: a command's options are a list."""
 GENERATED = "envs/v1/"
 REGISTRY = re.compile(
     r"(?:pypi|pythonhosted|npmjs|registry\.[a-z-]+|deb\.debian|files\.[a-z]+host)[a-z.-]*\.(?:org|com|io)\b"
@@ -45,8 +48,8 @@ def test_functions_are_short() -> None:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
-                lines = node.end_lineno - node.lineno + 1
-                if lines > 80:
+                lines = node.end_lineno - node.body[0].lineno + 1
+                if lines > MAX_BODY_LINES:
                     long.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {lines} lines")
     assert long == []
 
@@ -88,12 +91,10 @@ def test_readme_commands_are_those_that_ci_runs() -> None:
     assert "scripts/readme_commands.py" in (ROOT / ".ci/run").read_text()
 
 
-@pytest.mark.train
 def test_readme_lists_the_tasks_of_the_recipe() -> None:
-    from trainer.recipe import compose_recipe
-
+    recipe = yaml.safe_load((ROOT / "trainer/configs/tiny_phone.yaml").read_text())
     readme = (ROOT / "README.md").read_text()
-    assert [task for task in compose_recipe("tiny_phone").data.episodes.tasks if f"`{task}`" not in readme] == []
+    assert [task for task in recipe["data"]["episodes"]["tasks"] if f"`{task}`" not in readme] == []
 
 
 def test_links_of_the_documents_lead_somewhere() -> None:
