@@ -27,8 +27,9 @@ setup:  ## Make the virtual environment (done by every other target, at once whe
 train: setup  ## Train an agent: SEED=1 RECIPE=tiny_phone TRANSPORT=direct|adb|docker ARGS="key=value ..."
 	@$(BIN)/rlfactory train $(RECIPE) --seed $(SEED) --transport $(TRANSPORT) $(ARGS)
 
+# In the order of the files, so that the trainings of tests/e2e begin early and do not go on alone at the end.
 test: setup  ## Run the tests that need no Docker, with coverage of emulators and envs: ARGS="-k wifi"
-	@$(BIN)/python -m pytest -n 2 --dist loadscope -m "not docker" --cov=emulators --cov=envs --cov-report=term:skip-covered \
+	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not docker" --cov=emulators --cov=envs --cov-report=term:skip-covered \
 	  --cov-fail-under=85 $(ARGS)
 
 test-docker: setup  ## Run the tests of images and of phones in containers (after: make images)
@@ -47,7 +48,7 @@ lint: setup  ## Check format, lint, types, layering, generated code, Dockerfiles
 	@$(BIN)/shellcheck .ci/run .ci/docker $(wildcard scripts/*.sh containers/*/*.sh)
 
 check: lint  ## What a commit must pass: lint, and the quick tests
-	@$(BIN)/python -m pytest -q -n 2 -m "not train and not browser and not docker and not gpu" $(ARGS)
+	@$(BIN)/python -m pytest -q -n 2 --dist loadscope -m "not train and not browser and not docker and not gpu" $(ARGS)
 
 format: setup  ## Format the code and mend what the linter can
 	@$(BIN)/ruff check --fix-only .
