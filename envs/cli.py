@@ -23,6 +23,7 @@ from envs.serve_options import (
     QuestionFile,
     SearchIndexPlace,
     Serials,
+    Text2SqlFolder,
     ToolCache,
     ToolsFile,
     UnsafeLocal,
@@ -71,6 +72,7 @@ def serve(
     questions: QuestionFile = None,
     search_index: SearchIndexPlace = "",
     judge: JudgePlace = "",
+    text2sql: Text2SqlFolder = None,
     unsafe_local: UnsafeLocal = False,
     token_file: TokenFile = None,
     tls_cert: ServerCertificate = None,
@@ -123,6 +125,7 @@ def serve(
             config,
             phones_config,
             asked,
+            text2sql=text2sql,
             sandbox=SandboxConfig(unsafe_local=unsafe_local),
             tools=tools,
             metrics_port=metrics_port,
@@ -137,6 +140,7 @@ async def _serve(
     phones: PhonesConfig,
     questions: QuestionOptions,
     *,
+    text2sql: Path | None = None,
     sandbox: SandboxConfig | None = None,
     tools: Path | None = None,
     metrics_port: int = -1,
@@ -152,6 +156,8 @@ async def _serve(
     from envs.metrics import exposed
     from envs.sandbox.sandboxes import Sandboxes
     from envs.server import serving
+    from envs.tasks.registry import default_registry
+    from envs.tasks.text2sql.spider import spider_task
     from envs.tools.file import tools_of_file
 
     stop = asyncio.Event()
@@ -163,6 +169,10 @@ async def _serve(
     metrics = CollectorRegistry()
     services = questions.services()
     services.give(Sandboxes(sandbox))
+    tasks = questions.registry()
+    if text2sql is not None:
+        tasks = tasks or default_registry()
+        tasks.add(spider_task(text2sql))
     async with AsyncExitStack() as stack:
         if parent_pid:
             await stack.enter_async_context(when_gone(parent_pid, stop.set))
@@ -172,7 +182,7 @@ async def _serve(
                 config,
                 phones=source,
                 pool=pool,
-                tasks=questions.registry(),
+                tasks=tasks,
                 tools=offered,
                 metrics=metrics,
                 services=services,

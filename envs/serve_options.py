@@ -24,6 +24,9 @@ QuestionFile = Annotated[
 ]
 SearchIndexPlace = Annotated[str, typer.Option(help="For --questions: a folder made by `index`, or a URL.")]
 JudgePlace = Annotated[str, typer.Option(help="For --questions: URL,MODEL of an OpenAI-compatible judge.")]
+Text2SqlFolder = Annotated[
+    Path | None, typer.Option(help="A folder laid out as Spider or BIRD: the task text2sql.<its name>.")
+]
 UnsafeLocal = Annotated[
     bool, typer.Option("--unsafe-local", help="Run code of models as processes of this machine, not in containers.")
 ]
