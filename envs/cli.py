@@ -17,6 +17,8 @@ from envs.errors import TaskError
 from envs.phones import PhonesConfig, Transport, discovery_folders, phone_source
 from envs.serve_options import (
     AdbPort,
+    DockerHost,
+    Image,
     JudgePlace,
     MetricsPort,
     PhonesPerHost,
@@ -62,6 +64,8 @@ def serve(
     phones_per_host: PhonesPerHost = 16,
     serial: Serials = None,
     adb_port: AdbPort = 5037,
+    image: Image = "rlfactory-simulator",
+    docker_host: DockerHost = "",
     width: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 1080,
     height: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 2400,
     max_sessions: Annotated[int, typer.Option(min=1, help="Open at once.")] = 512,
@@ -102,6 +106,8 @@ def serve(
             phones=len(serial) if serial else phones,
             spares=0 if serial else spares,  # attached phones are as many as they are
             phones_per_host=phones_per_host,
+            image=image,
+            engine_url=docker_host,
             width_px=width,
             height_px=height,
             serials=tuple(serial or ()),

@@ -14,6 +14,10 @@ Serials = Annotated[list[str] | None, typer.Option(help="Transport attached: a p
 AdbPort = Annotated[
     int, typer.Option(min=0, max=65535, help="Transport attached: of the adb server. 0: our own, for HOST:PORT.")
 ]
+Image = Annotated[str, typer.Option(help="Transport docker: of the phones' containers.")]
+DockerHost = Annotated[
+    str, typer.Option("--docker-host", envvar="DOCKER_HOST", help="The Docker engine; empty: this machine's socket.")
+]
 MetricsPort = Annotated[
     int, typer.Option(min=-1, max=65535, help="Prometheus metrics over HTTP on loopback. 0: a free one, -1: none.")
 ]
