@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,15 @@ from trainer.cpu.tokenizer import Corpus, build_tokenizer, fixed_phrases
 from trainer.verl_chat import VerlChatTokens, picture
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    """So small a model gains nothing by threads, which wait for each other where tests run side by side."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
