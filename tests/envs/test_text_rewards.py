@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs.rewards.rubric import Rubric
@@ -70,6 +70,7 @@ def test_f1_counts_shared_words_once():
     assert f1("red", ["blue", "red"]) == 1
 
 
+@settings(deadline=None)
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_scores_lie_within_bounds_and_a_match_is_full_f1(answer: str, gold: str):
     assert 0 <= f1(answer, [gold]) <= 1

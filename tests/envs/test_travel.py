@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -42,11 +41,9 @@ async def test_the_oracle_plans_every_trip_with_what_the_tools_say(client: EnvCl
         assert len(record.steps) <= 3
 
 
-def test_a_trip_is_drawn_quickly_and_the_same_every_time():
-    started = time.perf_counter()
+def test_a_trip_is_drawn_the_same_every_time():
     for name, split, seed in DRAWS:
         assert drawn(name, split, seed) == drawn(name, split, seed)
-    assert (time.perf_counter() - started) / (2 * len(DRAWS)) < 1
 
 
 def test_the_plan_of_someone_careless_looks_right_and_fails():

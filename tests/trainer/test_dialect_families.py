@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from envs.types import CoordinateFrame, ToolCall, ToolResult, ToolSchema, ToolStatus
 from trainer.dialects import DIALECTS, ParseError, Unrenderable, get_dialect
 
+PATIENT = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A busy machine draws slowly; that says nothing about a dialect."""
 TOOL_FAMILIES = ("qwen3", "qwen2_5", "llama3", "mistral", "deepseek_v3", "deepseek_v3_1", "gpt_oss")
 THINKING = ("qwen3", "deepseek_v3", "deepseek_v3_1", "gpt_oss")
 MARKERS = (
@@ -41,7 +43,7 @@ def numbered(calls: list[tuple[str, dict[str, Any]]]) -> tuple[ToolCall, ...]:
 def test_tool_calls_read_as_they_were_written(name: str) -> None:
     dialect = get_dialect(name)
 
-    @settings(max_examples=40)
+    @PATIENT
     @given(TOOL_CALLS, WORDS)
     def check(calls: list[tuple[str, dict[str, Any]]], thought: str) -> None:
         parsed = dialect.parse(dialect.render(numbered(calls), thought=thought))
@@ -226,6 +228,7 @@ SAYS = {
 def test_phone_actions_read_as_they_were_written(name: str) -> None:
     dialect = get_dialect(name)
 
+    @PATIENT
     @given(st.one_of(*SAYS[name]), WORDS)
     def check(action: tuple[str, dict[str, Any]], thought: str) -> None:
         calls = numbered([action])
@@ -268,7 +271,7 @@ def test_published_phrases_mean_what_their_authors_mean(name: str, text: str, ar
 
 
 @pytest.mark.parametrize("name", sorted(DIALECTS))
-@settings(max_examples=40)
+@PATIENT
 @given(text=ANY_TEXT | st.text(max_size=200))
 def test_any_text_is_read_or_refused(name: str, text: str) -> None:
     dialect = get_dialect(name)
