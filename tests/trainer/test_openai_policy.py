@@ -35,7 +35,7 @@ def endpoint() -> Iterator[str]:
 def opened(endpoint: str) -> Opened:
     @asynccontextmanager
     async def open_policy(model: str) -> AsyncIterator[Endpoint]:
-        config = PolicyConfig(request_timeout_s=0.5)
+        config = PolicyConfig(request_timeout_s=1.5)
         rule = RetryRule(attempts=3, backoff_s=0.01)
         async with Endpoint(url=endpoint, model=model, config=config, rule=rule) as opened:
             yield opened
@@ -102,5 +102,5 @@ def test_a_policy_that_cannot_be_had_is_named(spec: str, error: type[Exception],
 
 
 def test_an_unknown_dialect_is_named() -> None:
-    with pytest.raises(UnknownName, match="no dialect 'qwen2_5'; close: qwen2_5_vl"):
-        make_policy("openai:http://h/v1,m", PolicyConfig(dialect="qwen2_5"))
+    with pytest.raises(UnknownName, match="no dialect 'qwen3_v'; close: qwen3_vl"):
+        make_policy("openai:http://h/v1,m", PolicyConfig(dialect="qwen3_v"))
