@@ -149,8 +149,10 @@ def main() -> None:
         print(json.dumps(asdict(figures), indent=2))
     else:
         print(
-            f"reset p50 {figures.reset_ms.p50:.1f} ms, p99 {figures.reset_ms.p99:.1f} ms over {figures.resets} resets; "
-            f"memory {figures.memory_growth:+.1%}, handles {figures.handle_growth:+d}, threads {figures.thread_growth:+d}"
+            f"reset p50 {figures.reset_ms.p50:.1f} ms, p99 {figures.reset_ms.p99:.1f} ms "
+            f"over {figures.resets} resets; "
+            f"memory {figures.memory_growth:+.1%}, handles {figures.handle_growth:+d}, "
+            f"threads {figures.thread_growth:+d}"
         )
 
 
