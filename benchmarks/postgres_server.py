@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 NOBODY: Final = 65534
-START_TIMEOUT_S: Final = 60
+START_TIMEOUT_S: Final = 110
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

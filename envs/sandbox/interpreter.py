@@ -44,8 +44,10 @@ CODE_NAME: Final = "<code>"
 class Supervisor:
     """Keeps one child, gives it code, and ends what does not end."""
 
-    def __init__(self, *, alone: bool) -> None:
+    def __init__(self, *, alone: bool, caller: int) -> None:
+        """Args: caller: the descriptor that requests come from; its end is the end of this program."""
         self._alone = alone
+        self._caller = caller
         self._child: subprocess.Popen[bytes] | None = None
         self._reply = -1
         self._output: IO[bytes] | None = None
@@ -93,7 +95,7 @@ class Supervisor:
         interrupted = False
         while True:
             left_s = deadline_s - time.monotonic()
-            ready, _, _ = select.select([self._reply, sys.stdin.buffer], [], [], max(0.0, left_s))
+            ready, _, _ = select.select([self._reply, self._caller], [], [], max(0.0, left_s))
             if self._reply in ready:
                 told = os.read(self._reply, 64).decode("ascii", "replace")
                 if not told:
@@ -124,6 +126,9 @@ class Supervisor:
                 os.killpg(self._child.pid, signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError):
                 self._child.kill()
+            assert self._child.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                self._child.stdin.close()
             self._child.wait()
             self._child = None
             os.close(self._reply)
@@ -169,7 +174,7 @@ def supervise(*, alone: bool) -> None:
     """Answer requests until standard input ends."""
     folder = tempfile.mkdtemp(prefix="session-")
     os.chdir(folder)
-    supervisor = Supervisor(alone=alone)
+    supervisor = Supervisor(alone=alone, caller=sys.stdin.fileno())
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     requests = sys.stdin.buffer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs.tools.sql.compare import Comparison, difference
@@ -79,6 +79,7 @@ VALUES = st.none() | st.integers(-3, 3) | st.floats(-2, 2) | st.text("ab", max_s
 TABLES = st.integers(1, 3).flatmap(lambda width: st.lists(st.tuples(*[VALUES] * width), min_size=1, max_size=6))
 
 
+@settings(deadline=None)
 @given(TABLES, st.randoms(use_true_random=False))
 def test_shuffled_rows_and_columns_are_found_again(table, random):
     shuffled = random.sample(table, len(table))
@@ -89,6 +90,7 @@ def test_shuffled_rows_and_columns_are_found_again(table, random):
     assert difference(rows(*table), rows(*table), ORDERED) == ""
 
 
+@settings(deadline=None)
 @given(TABLES, st.data())
 def test_one_changed_value_is_noticed(table, data):
     line = data.draw(st.integers(0, len(table) - 1))
