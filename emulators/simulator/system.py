@@ -101,4 +101,3 @@ class System(Protocol):
     def database(self, path: str) -> AbstractContextManager[sqlite3.Connection]:
         """Open a SQLite file of the tree; written back on a clean exit, if it changed, with the phone's time."""
         ...
-
