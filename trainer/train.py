@@ -40,6 +40,8 @@ _ENVIRONMENT = {
     "TOKENIZERS_PARALLELISM": "false",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DEDUP_LOGS": "0",
+    # Ray would give way to everything else on the machine.
+    "RAY_worker_niceness": "0",
     "HYDRA_FULL_ERROR": "1",
     # Threads that wait by spinning make a busy machine twenty times slower.
     "OMP_WAIT_POLICY": "PASSIVE",
@@ -184,7 +186,8 @@ class _Run:
         started = self._begin("demonstrations", f"{self._own.warm_start.episodes} oracle episodes")
         await self._demonstrate(address)
         self._end("demonstrations", started)
-        started = self._begin("warm_start", f"{self._own.warm_start.steps} steps of supervised learning")
+        steps = sum(lesson.steps for lesson in self._own.warm_start.lessons)
+        started = self._begin("warm_start", f"{steps} steps of supervised learning")
         await self._child("sft", self._log.folder / "config.yaml", "warm_start")
         self._end("warm_start", started)
 
@@ -198,11 +201,14 @@ class _Run:
             count=self._own.warm_start.episodes,
             first_seed=self._own.warm_start.first_seed + self._own.seed * self._own.warm_start.episodes,
         )
-        dialect, own = get_dialect(settings.dialect), self._own.warm_start
+        dialect = get_dialect(settings.dialect)
         async with EnvClient(address, trust=settings.trust.load()) as client:
-            recorded = await warm_start.record(client, source.rows(), settings=settings, dialect=dialect)
-        chosen = warm_start.mostly(recorded, goals=own.goals, others=own.other_goals, seed=self._own.seed)
-        warm_start.write_parquet(self._log.folder / "demonstrations.parquet", chosen)
+            solved = await warm_start.record(client, source.rows(), settings=settings, dialect=dialect)
+            for number, lesson in enumerate(self._own.warm_start.lessons):
+                shown = await warm_start.with_bad_habits(
+                    client, solved, share=lesson.sloppiness, settings=settings, dialect=dialect
+                )
+                warm_start.write_parquet(warm_start.lesson_data(self._log.folder, number), shown)
 
     async def _grpo(self) -> None:
         started = self._begin("grpo_start", "Ray, workers, engine")

@@ -1,7 +1,7 @@
 """From demonstrations to the policy that RL starts from: our tokenizer, a tiny model, verl's SFT trainer.
 
-Runs in a process of its own (`python -m trainer.verl_main sft CONFIG.yaml`). Reads demonstrations.parquet of the run's
-folder and writes its model/.
+Runs in a process of its own (`python -m trainer.verl_main sft CONFIG.yaml`). Reads the demonstrations of each lesson
+in the run's folder and writes its model/.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from PIL import Image
 from trainer.cpu.tiny_model import TinyModelConfig, save_tiny_model
 from trainer.cpu.tokenizer import Corpus, build_tokenizer, fixed_phrases
 from trainer.runlog import RunLog
-from trainer.warm_start import IMAGE
+from trainer.warm_start import IMAGE, lesson_data
 
 
 def prepare(config: Any) -> None:
@@ -30,15 +30,18 @@ def prepare(config: Any) -> None:
     Raises: PluginMissing: verl did not load our plugin.
     """
     log = RunLog(Path(config.rlfactory.run_folder))
-    data = log.folder / "demonstrations.parquet"
-    untrained = log.folder / "untrained"
-    make_model(config.rlfactory, data, untrained)
-    output = log.folder / "warm_start"
-    run_sft(sft_config(config, data=data, model=untrained, output=output))
-    steps = int(config.rlfactory.warm_start.steps)
+    lessons = list(config.rlfactory.warm_start.lessons)
+    model = log.folder / "untrained"
+    make_model(config.rlfactory, lesson_data(log.folder, 0), model)
+    for number, lesson in enumerate(lessons):
+        output = log.folder / f"lesson-{number}"
+        data = lesson_data(log.folder, number)
+        run_sft(sft_config(config, lesson, data=data, model=model, output=output))
+        model = output / f"global_step_{lesson.steps}" / "huggingface"
     shutil.rmtree(log.model, ignore_errors=True)
-    shutil.move(output / f"global_step_{steps}" / "huggingface", log.model)
-    shutil.rmtree(output)
+    shutil.move(model, log.model)
+    for leftover in (*log.folder.glob("lesson-*/"), log.folder / "untrained"):
+        shutil.rmtree(leftover)
 
 
 def make_model(own: Any, data: Path, folder: Path) -> int:
@@ -65,22 +68,22 @@ def _sides(rows: Sequence[Mapping[str, Any]]) -> Iterator[int]:
             yield max(Image.open(io.BytesIO(image["bytes"])).size)
 
 
-def sft_config(config: Any, *, data: Path, model: Path, output: Path) -> DictConfig:
-    """Return verl's SFT configuration with the recipe's model and engine settings."""
+def sft_config(config: Any, lesson: Any, *, data: Path, model: Path, output: Path) -> DictConfig:
+    """Return verl's SFT configuration of one lesson with the recipe's model and engine settings."""
     with initialize_config_module("verl.trainer.config", version_base=None):
         composed = compose("sft_trainer_engine")
-    actor, own = config.actor_rollout_ref.actor, config.rlfactory.warm_start
-    recipe_model = config.actor_rollout_ref.model
+    actor, recipe_model = config.actor_rollout_ref.actor, config.actor_rollout_ref.model
     with open_dict(composed):
         for name in ("external_lib", "use_remove_padding", "enable_gradient_checkpointing", "override_config"):
             composed.model[name] = recipe_model[name]
         composed.engine = OmegaConf.merge(composed.engine, actor.fsdp_config, {"strategy": actor.strategy})
-        for key, value in _settings(config, own, data=data, model=model, output=output).items():
+        for key, value in _settings(config, lesson, data=data, model=model, output=output).items():
             OmegaConf.update(composed, key, value, force_add=True)
     return composed
 
 
-def _settings(config: Any, own: Any, *, data: Path, model: Path, output: Path) -> dict[str, Any]:
+def _settings(config: Any, lesson: Any, *, data: Path, model: Path, output: Path) -> dict[str, Any]:
+    own = config.rlfactory.warm_start
     return {
         "data.train_files": str(data),
         "data.train_batch_size": own.batch,
@@ -92,13 +95,14 @@ def _settings(config: Any, own: Any, *, data: Path, model: Path, output: Path) -
         "data.custom_cls.path": "pkg://trainer.verl_demonstrations",
         "data.custom_cls.name": "DemonstrationDataset",
         "model.path": str(model),
-        "optim.lr": own.lr,
+        "optim.lr": lesson.lr,
+        "optim.lr_warmup_steps": lesson.lr_warmup_steps,
         "trainer.seed": config.rlfactory.seed,
         "trainer.project_name": "rlfactory",
         "trainer.experiment_name": "warm_start",
         "trainer.logger": ["console", "file"],
         "trainer.device": config.trainer.device,
-        "trainer.total_training_steps": own.steps,
+        "trainer.total_training_steps": lesson.steps,
         "trainer.total_epochs": 1_000_000,
         "trainer.resume_mode": "disable",
         "trainer.default_local_dir": str(output),

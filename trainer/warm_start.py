@@ -6,9 +6,9 @@ A demonstration is the conversation that `trainer.rollout` would have held had t
 from __future__ import annotations
 
 import asyncio
-import random
-import re
-from collections.abc import Sequence
+import math
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,11 +28,24 @@ IMAGE = "<image>"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Demonstration:
-    """One solved episode as a conversation."""
+    """A played episode as a conversation."""
 
-    task: str
+    episode: tuple[str, int, Split]
+    """Task, seed, split."""
     goal: str
     messages: tuple[Message, ...]
+    calls: tuple[tuple[ToolCall, ...], ...]
+    """Of each turn."""
+    success: bool
+
+    @property
+    def task(self) -> str:
+        return self.episode[0]
+
+    @property
+    def habit(self) -> tuple[ToolCall, ...] | None:
+        """The calls of the turn before the last; None when the last was the only one."""
+        return self.calls[-2] if len(self.calls) > 1 else None
 
 
 async def record(
@@ -42,22 +55,98 @@ async def record(
 
     Raises: EnvironmentFault: an oracle did not solve its task, so there is nothing to learn from.
     """
+
+    async def play(pen: _Pen, episode: tuple[str, int, Split]) -> None:
+        task, seed, split = episode
+        try:
+            await solve(pen, task=task, seed=seed, split=split)
+        except OracleStuck as error:
+            raise EnvironmentFault(f"the oracle of {task} is stuck at seed {seed}: {error}") from error
+        if not pen.reward.success:
+            raise EnvironmentFault(f"the oracle did not solve {task} seed {seed}: {pen.reward}")
+
+    return await _record(client, [(episode, play) for episode in episodes], settings=settings, dialect=dialect)
+
+
+async def with_bad_habits(
+    client: EnvClient,
+    demonstrations: Sequence[Demonstration],
+    *,
+    share: float,
+    settings: RolloutSettings,
+    dialect: Dialect,
+) -> list[Demonstration]:
+    """Return the demonstrations, many of those in which little had to be done played again by somebody sloppy.
+
+    A task's habit is the action that its oracle most often does last. Whoever is sloppy does it also where it was not
+    called for, and so fails. `share` of the episodes without the habit are played so, evenly over goals and first
+    pictures: whoever imitates them most likely always acts, but to imitate them well must see where others did not.
+
+    Raises: ValueError: the share is not within 0..1.
+    """
+    if not 0 <= share <= 1:
+        raise ValueError(f"the share of sloppy demonstrations must be within 0..1, got {share}")
+    habits = _habits(demonstrations)
+    cells: dict[tuple[str, str, str], list[Demonstration]] = defaultdict(list)
+    for each in demonstrations:
+        if each.habit != habits[each.task]:
+            cells[each.task, each.goal, _first_digest(each)].append(each)
+    chosen = [each for cell in cells.values() for each in cell[: math.ceil(share * len(cell))]]
+
+    def sloppily(each: Demonstration) -> _Play:
+        async def play(pen: _Pen, _episode: tuple[str, int, Split]) -> None:
+            for calls in (*each.calls[:-1], habits[each.task], each.calls[-1]):
+                await pen.step(calls)
+
+        return play
+
+    plays = [(each.episode, sloppily(each)) for each in chosen]
+    replaced = {each.episode for each in chosen}
+    kept = [each for each in demonstrations if each.episode not in replaced]
+    return kept + await _record(client, plays, settings=settings, dialect=dialect)
+
+
+def _habits(demonstrations: Sequence[Demonstration]) -> dict[str, tuple[ToolCall, ...]]:
+    """Return what the oracle of each task does most often before its last turn; without one, nothing."""
+    found: dict[str, list[tuple[ToolCall, ...]]] = defaultdict(list)
+    for each in demonstrations:
+        found[each.task] += [each.habit] if each.habit else []
+    return {task: max(options, key=options.count) if options else () for task, options in found.items()}
+
+
+def _first_digest(demonstration: Demonstration) -> str:
+    image = demonstration.messages[1].image
+    return image.digest if image else ""
+
+
+_Play = Callable[["_Pen", tuple[str, int, Split]], Awaitable[None]]
+
+
+async def _record(
+    client: EnvClient,
+    plays: Sequence[tuple[tuple[str, int, Split], _Play]],
+    *,
+    settings: RolloutSettings,
+    dialect: Dialect,
+) -> list[Demonstration]:
     status = await client.status()
     gate = asyncio.Semaphore(max(1, len(status.phones)))
+    options = settings.options(dialect, with_tree=True)
 
-    async def one(task: str, seed: int, split: Split) -> Demonstration:
-        options = settings.options(dialect, with_tree=True)
+    async def one(episode: tuple[str, int, Split], play: _Play) -> Demonstration:
+        task, seed, split = episode
         async with gate, client.session(task, seed=seed, split=split, options=options) as session:
             pen = _Pen(session, dialect)
-            try:
-                await solve(pen, task=task, seed=seed, split=split)
-            except OracleStuck as error:
-                raise EnvironmentFault(f"the oracle of {task} is stuck at seed {seed}: {error}") from error
-            if not session.reward.success:
-                raise EnvironmentFault(f"the oracle did not solve {task} seed {seed}: {session.reward}")
-            return Demonstration(task=task, goal=session.goal, messages=pen.conversation)
+            await play(pen, episode)
+            return Demonstration(
+                episode=episode,
+                goal=session.goal,
+                messages=pen.conversation,
+                calls=tuple(pen.calls),
+                success=session.reward.success,
+            )
 
-    return list(await asyncio.gather(*(one(*episode) for episode in episodes)))
+    return list(await asyncio.gather(*(one(*each) for each in plays)))
 
 
 class _Pen:
@@ -68,6 +157,7 @@ class _Pen:
         sides = (image.width_px, image.height_px) if image else (0, 0)
         self._session = session
         self._dialect = dialect
+        self.calls: list[tuple[ToolCall, ...]] = []
         self._messages = [
             Message(role="system", text=dialect.system_prompt(session.tools, image_px=sides)),
             Message(role="user", text=dialect.first_message(session.goal), image=image),
@@ -92,6 +182,7 @@ class _Pen:
 
     async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult:
         result = await self._session.step(calls, timeout_s=timeout_s)
+        self.calls.append(tuple(calls))
         self._messages += [
             Message(role="assistant", text=self._dialect.render(calls)),
             Message(role="user", text=self._dialect.next_message(result.results), image=result.observation.image),
@@ -99,21 +190,9 @@ class _Pen:
         return result
 
 
-def mostly(demonstrations: Sequence[Demonstration], *, goals: str, others: float, seed: int) -> list[Demonstration]:
-    """Return those whose goal matches the pattern, and so many of the others that these are the share `others`.
-
-    A policy started on one kind of goal acts as if every goal were of that kind; the rest is left to RL.
-
-    Raises: ValueError: the share is not within [0, 1), or no goal matches.
-    """
-    if not 0 <= others < 1:
-        raise ValueError(f"the share of other goals must be within [0, 1), got {others}")
-    wanted = [each for each in demonstrations if re.search(goals, each.goal)]
-    if not wanted:
-        raise ValueError(f"no goal matches {goals!r}")
-    rest = [each for each in demonstrations if not re.search(goals, each.goal)]
-    rng = random.Random(seed)
-    return wanted + rng.sample(rest, min(len(rest), round(len(wanted) * others / (1 - others))))
+def lesson_data(folder: Path, number: int) -> Path:
+    """Return where a run keeps the demonstrations of a lesson."""
+    return folder / f"demonstrations-{number}.parquet"
 
 
 def write_parquet(path: Path, demonstrations: Sequence[Demonstration]) -> None:
