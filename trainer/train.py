@@ -42,6 +42,8 @@ _ENVIRONMENT = {
     "RAY_DEDUP_LOGS": "0",
     # Ray would give way to everything else on the machine.
     "RAY_worker_niceness": "0",
+    # Ray would start a worker for each logical CPU before any is needed.
+    "RAY_prestart_worker_first_driver": "0",
     "HYDRA_FULL_ERROR": "1",
     # Threads that wait by spinning make a busy machine twenty times slower.
     "OMP_WAIT_POLICY": "PASSIVE",
@@ -237,11 +239,10 @@ class _Run:
 
     async def _child(self, kind: str, config: Path, log_name: str) -> None:
         log_path = self._log.logs / f"{log_name}.log"
-        environment = {"VERL_FILE_LOGGER_PATH": str(self._log.logs / f"{log_name}.jsonl")}
         async with python_child(
             ["-m", "trainer.verl_main", kind, str(config)],
             log_path=log_path,
-            environment={**_ENVIRONMENT, **environment},
+            environment=_ENVIRONMENT,
         ) as child:
             if await child.wait() != 0:
                 raise ChildFailed(f"{log_name} ended with exit code {child.returncode}: {last_words(log_path)}")

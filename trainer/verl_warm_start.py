@@ -35,6 +35,9 @@ def prepare(config: Any) -> None:
     make_model(config.rlfactory, lesson_data(log.folder, 0), model)
     for number, lesson in enumerate(lessons):
         output = log.folder / f"lesson-{number}"
+        os.environ["VERL_FILE_LOGGER_PATH"] = str(
+            log.logs / f"lesson-{number}.jsonl"
+        )  # where verl's file logger writes
         data = lesson_data(log.folder, number)
         run_sft(sft_config(config, lesson, data=data, model=model, output=output))
         model = output / f"global_step_{lesson.steps}" / "huggingface"
