@@ -32,7 +32,7 @@ def test_every_recipe_composes_for_every_hardware(name: str, tmp_path: Path) -> 
     ("overrides", "complaint"),
     [
         (["actor_rollout_ref.actor.optim.lrr=1"], "close: actor_rollout_ref.actor.optim.lr"),
-        (["rlfactory.warm_start.step=3"], "rlfactory.warm_start.steps"),
+        (["rlfactory.warm_start.episode=3"], "rlfactory.warm_start.episodes"),
         (["nonsense"], "not key=value"),
         (["hardware=tpu"], "hardware/tpu"),
     ],
