@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from envs.types import ImageRef, ToolCall, ToolResult
+from trainer.credit import grpo_advantages
 from trainer.rollout import Dropped, Played, Turn
-from trainer.runlog import CallRecord, EpisodeRecord, ImageLink, Phase, RunLog, TurnRecord, append_line, read_lines
+from trainer.runlog import (
+    CallRecord,
+    EpisodeRecord,
+    ImageLink,
+    Phase,
+    RunLog,
+    TurnRecord,
+    append_line,
+    read_lines,
+    write_lines,
+)
 from trainer.stage import touched
 
 
@@ -46,6 +58,24 @@ class Recorder:
         append_line(self._outcomes, asdict(outcome_of(episode, phase=phase, step=step)))
         if in_full and isinstance(episode, Played):
             self._log.add_episode(self.record(episode, phase=phase, step=step))
+
+    def fill_in_advantages(self) -> None:
+        """Write into the recorded training episodes what their groups make of their rewards."""
+        groups: dict[str, dict[str, float]] = defaultdict(dict)
+        for outcome in read_outcomes(self._log.folder):
+            if outcome.phase == "train" and not outcome.dropped:
+                groups[outcome.group][outcome.id] = outcome.reward
+        advantages: dict[str, float] = {}
+        for group, rewards in groups.items():
+            advantages |= zip(rewards, grpo_advantages(list(rewards.values()), [group] * len(rewards)), strict=True)
+        episodes = self._log.episodes()
+        self._log.replace_episodes(replace(each, advantage=advantages.get(each.id)) for each in episodes)
+
+    def forget_after(self, step: int) -> None:
+        """Drop what was recorded of later steps: they are going to be played again."""
+        kept = [outcome for outcome in read_outcomes(self._log.folder) if outcome.step <= step]
+        write_lines(self._outcomes, [asdict(outcome) for outcome in kept])
+        self._log.replace_episodes(each for each in self._log.episodes() if each.step <= step)
 
     def record(self, episode: Played, *, phase: Phase, step: int) -> EpisodeRecord:
         """Return the record, its screenshots stored."""

@@ -8,7 +8,8 @@
       model/                the policy RL starts from (a Hugging Face directory)
       checkpoints/          verl's own layout: global_step_N/, latest_checkpointed_iteration.txt
       policy/               the policy at the end (a Hugging Face directory; `checkpoint:runs/<name>/policy`)
-      logs/                 what the children printed: envd.log, warmstart.log, grpo.log
+      rollouts.jsonl        what is counted of every episode (`trainer.recorder.Outcome`)
+      logs/                 what the children printed: envd.log, warm_start.log, grpo.log; verl's own metrics
       summary.json          one `RunSummary`, rewritten at the end of the run, also after Ctrl-C
     runs/latest -> <name>
 
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -174,7 +175,7 @@ class RunSummary:
     wall_s: float = 0.0
     """From the first phone's start to the last evaluation's end."""
     phase_s: Mapping[str, float] = field(default_factory=dict)
-    """`wall_s` by phase: service, demonstrations, warm_start, grpo_start, eval, grpo, save."""
+    """`wall_s` by phase: service, demonstrations, warm_start, grpo (Ray's start and evaluations included)."""
     steps: int = 0
     episodes_per_step: int = 0
     step_s_mean: float = 0.0
@@ -223,6 +224,9 @@ class RunLog:
     def add_episode(self, record: EpisodeRecord) -> None:
         append_line(self.episodes_path, asdict(record))
 
+    def replace_episodes(self, records: Iterable[EpisodeRecord]) -> None:
+        write_lines(self.episodes_path, [asdict(record) for record in records])
+
     def add_image(self, image: ImageRef) -> ImageLink:
         """Store a screenshot once per content and return its link."""
         path = self.images / f"{image.digest}.{image.format.value}"
@@ -262,6 +266,13 @@ def point_to_latest(folder: Path) -> None:
     partial.unlink(missing_ok=True)
     partial.symlink_to(folder.name, target_is_directory=True)
     partial.replace(link)
+
+
+def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """Replace a file's content at one stroke."""
+    partial = path.with_suffix(".partial")
+    partial.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows))
+    partial.replace(path)
 
 
 def append_line(path: Path, row: dict[str, Any]) -> None:

@@ -7,6 +7,8 @@ torch nor Ray, follows verl's metrics file, writes the run's records, and ends e
 from __future__ import annotations
 
 import asyncio
+import json
+import math
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -26,7 +28,7 @@ from trainer.local_service import ServiceConfig, local_service
 from trainer.metrics import step_record, time_shares
 from trainer.process import ChildFailed, last_words, python_child
 from trainer.recipe import CONFIGS, compose_recipe, save_config
-from trainer.recorder import read_outcomes
+from trainer.recorder import Recorder, read_outcomes
 from trainer.runlog import RunLog, RunSummary, StepRecord, point_to_latest, read_lines
 from trainer.settings import RolloutSettings
 
@@ -54,7 +56,7 @@ _ENVIRONMENT = {
 class Progress:
     """What a run tells while it goes on."""
 
-    phase: Literal["service", "demonstrations", "warm_start", "grpo_start", "grpo", "save"]
+    phase: Literal["service", "demonstrations", "warm_start", "grpo_start", "grpo"]
     elapsed_s: float
     message: str = ""
     step: StepRecord | None = None
@@ -128,7 +130,6 @@ class _Run:
         self._tell = progress
         self._phases = _Phases()
         self._own = config.rlfactory
-        self._parameters = 0
 
     async def play(self) -> RunSummary:
         self._log.create()
@@ -140,7 +141,6 @@ class _Run:
                 self._bind(address)
                 await self._prepare_model(address)
                 await self._grpo()
-            self._keep_policy()
             status = "finished"
         except (KeyboardInterrupt, asyncio.CancelledError):
             status, error = "stopped", "stopped by the user"
@@ -149,6 +149,8 @@ class _Run:
             error = f"{type(failure).__name__}: {failure}"
             raise
         finally:
+            self._keep_policy()
+            Recorder(self._log).fill_in_advantages()
             summary = self._summary(status, error)
             self._log.write_summary(summary)
         return summary
@@ -180,6 +182,10 @@ class _Run:
             self._own.address = address
             self._own.run_folder = str(self._log.folder)
             self._config.actor_rollout_ref.rollout.agent.agent_loop_config_path = str(CONFIGS / "agent_loops.yaml")
+            if self._resume and self._saved_step():
+                # What comes after the checkpoint is played again, what comes before it is not.
+                Recorder(self._log).forget_after(self._saved_step())
+                self._config.trainer.val_before_train = False
         save_config(self._config, self._log.folder / "config.yaml")
 
     async def _prepare_model(self, address: str) -> None:
@@ -249,13 +255,15 @@ class _Run:
 
     def _keep_policy(self) -> None:
         """Copy the last checkpoint's Hugging Face directory to policy/."""
-        started = self._begin("save", "policy")
-        latest = self._log.checkpoints / "latest_checkpointed_iteration.txt"
-        if latest.exists():
-            source = self._log.checkpoints / f"global_step_{latest.read_text().strip()}" / "actor" / "huggingface"
+        source = self._log.checkpoints / f"global_step_{self._saved_step()}" / "actor" / "huggingface"
+        if source.is_dir():
             shutil.rmtree(self._log.policy, ignore_errors=True)
             shutil.copytree(source, self._log.policy)
-        self._end("save", started)
+
+    def _saved_step(self) -> int:
+        """Return the step of the last checkpoint; 0 when there is none."""
+        latest = self._log.checkpoints / "latest_checkpointed_iteration.txt"
+        return int(latest.read_text()) if latest.exists() else 0
 
     # --- records -----------------------------------------------------------------------------------------------------
 
@@ -276,6 +284,7 @@ class _Run:
                 error=error,
                 wall_s=self._phases.elapsed_s,
                 phase_s=dict(self._phases.spent_s),
+                parameters=_parameters(self._log.model),
                 transport=self._own.service.transport if self._own.service else "",
                 tasks=tuple(self._config.data.episodes.tasks),
                 versions=_versions(),
@@ -335,6 +344,16 @@ class _Follower:
 
 def _numbers(data: Mapping[str, Any]) -> dict[str, float]:
     return {key: float(value) for key, value in data.items() if isinstance(value, int | float)}
+
+
+def _parameters(folder: Path) -> int:
+    """Count the parameters of a saved model by its headers; 0 when there is none."""
+    total = 0
+    for path in folder.glob("*.safetensors"):
+        with path.open("rb") as stream:
+            header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
+        total += sum(math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
+    return total
 
 
 def _versions() -> dict[str, str]:
