@@ -54,12 +54,12 @@ def postgres(folder: Path) -> Iterator[Server]:
                 parent.chmod(parent.stat().st_mode | 0o011)
 
     def run(*command: str) -> None:
+        # setpriv, not subprocess's user=: that forks, which a process full of gRPC's threads may not survive.
+        identity = [] if user is None else ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
         subprocess.run(
-            [str(place / command[0]), *command[1:]],
+            [*identity, str(place / command[0]), *command[1:]],
             check=True,
             cwd=home,
-            user=user,
-            group=user,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

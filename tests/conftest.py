@@ -11,9 +11,14 @@ import signal
 from collections.abc import Generator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 OPTIONAL = frozenset({"train", "browser", "docker", "gpu", "postgres"})
 REQUIRE_VARIABLE = "RLFACTORY_REQUIRE"
+
+# How fast examples come is no property of ours: a busy machine must not fail a test by it.
+settings.register_profile("rlfactory", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("rlfactory")
 
 
 def required_markers() -> frozenset[str] | None:

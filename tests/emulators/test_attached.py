@@ -41,6 +41,9 @@ def test_the_parts_of_a_phone_are_looked_for_by_its_serial(serial, place):
 async def test_a_phone_comes_back_as_it_was_found_and_is_left_so(lab_phone):
     lab_phone.phone.system.settings.put("system", "screen_brightness", "77")
     found = lab_phone.phone.state_hash()
+    assert lab_phone.ports.console
+    console = EmulatorConsole(lab_phone.ports.console)
+    snapshots = await console.command("avd snapshot list")
     source = AttachedSource([lab_phone.serial], adb_port=lab_phone.adb_port)
     device = await source.start()
     with pytest.raises(DeviceError, match="all attached phones are in use"):
@@ -53,8 +56,7 @@ async def test_a_phone_comes_back_as_it_was_found_and_is_left_so(lab_phone):
     await source.stop(device)
     await source.close()
     assert lab_phone.phone.state_hash() == found
-    assert lab_phone.ports.console
-    assert "no snapshot" in await EmulatorConsole(lab_phone.ports.console).command("avd snapshot list")
+    assert await console.command("avd snapshot list") == snapshots
 
 
 async def test_an_emulator_that_tells_of_itself_is_seen_by_its_frames(lab_phone, tmp_path: Path):
