@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,16 @@ from typing import Final
 
 NOBODY: Final = 65534
 START_TIMEOUT_S: Final = 110
+STARTS: Final = 3
+SETTINGS: Final = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "fsync": "off",
+    # Little memory, and in files: other servers of the machine may have all that is shared.
+    "dynamic_shared_memory_type": "mmap",
+    "shared_buffers": "16MB",
+    "max_connections": "20",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,22 +47,23 @@ def programs() -> Path | None:
 
 
 @contextmanager
-def postgres(folder: Path) -> Iterator[Server]:
-    """Run a server with its data below this folder. Not as root: it refuses to, so root becomes nobody for it.
+def postgres() -> Iterator[Server]:
+    """Run a server with its data in a folder of its own. Not as root: it refuses to, so root becomes nobody for it.
 
-    Raises: FileNotFoundError: PostgreSQL is not installed. CalledProcessError: it does not start.
+    Raises: FileNotFoundError: PostgreSQL is not installed. CalledProcessError: it can't be set up or stopped.
+        RuntimeError: it does not start; with the last lines of its log.
     """
     place = programs()
     if place is None:
         raise FileNotFoundError("PostgreSQL is not installed: no initdb")
-    home = folder / "postgres"
-    home.mkdir()
+    with tempfile.TemporaryDirectory(prefix="rlfactory-postgres-") as folder:
+        yield from _serve(place, Path(folder))
+
+
+def _serve(place: Path, home: Path) -> Iterator[Server]:
     user = NOBODY if os.geteuid() == 0 else None
     if user is not None:
         os.chown(home, NOBODY, NOBODY)
-        for parent in (folder, *folder.parents):
-            if not parent.stat().st_mode & 0o001:
-                parent.chmod(parent.stat().st_mode | 0o011)
 
     def run(*command: str) -> None:
         # setpriv, not subprocess's user=: that forks, which a process full of gRPC's threads may not survive.
@@ -67,11 +79,24 @@ def postgres(folder: Path) -> Iterator[Server]:
             env={"LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"]},
         )
 
-    port = _free_port()
     data = str(home / "data")
     run("initdb", "-D", data, "-U", "owner", "-A", "trust", "-E", "UTF8", "--no-sync")
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
-    run("pg_ctl", "-D", data, "-w", "-l", str(home / "log"), "-o", options, "start")
+
+    def start() -> int:
+        port = _free_port()
+        options = f"-p {port} {' '.join(f'-c {name}={value}' for name, value in SETTINGS.items())}"
+        log = str(home / "log")
+        run("pg_ctl", "-D", data, "-w", "-t", str(START_TIMEOUT_S - 10), "-l", log, "-o", options, "start")
+        return port
+
+    for left in reversed(range(STARTS)):
+        try:
+            port = start()  # on a port that somebody may take first
+            break
+        except subprocess.CalledProcessError as error:
+            if not left:
+                words = (home / "log").read_text().splitlines()[-10:]
+                raise RuntimeError("PostgreSQL does not start:\n" + "\n".join(words)) from error
     try:
         place_of = "host=127.0.0.1 port={} dbname=postgres user={}"
         yield Server(owner=place_of.format(port, "owner"), reader=place_of.format(port, "reader"))

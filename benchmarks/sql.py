@@ -153,8 +153,7 @@ def targets(watched: Watched) -> Iterator[dict[str, tuple[Database, Sequence[str
             "duckdb": (DuckDbFile(watched.duckdb), hostile_sql.DUCKDB),
         }
         if programs() is not None:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            server = stack.enter_context(postgres(folder))
+            server = stack.enter_context(postgres())
             fill_postgres(server.owner)
             found["postgres"] = (PostgresServer(server.reader), hostile_sql.POSTGRES)
         yield found

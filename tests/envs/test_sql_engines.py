@@ -73,8 +73,8 @@ async def test_small_databases_are_verified_fast(workers):
 
 @pytest.mark.postgres
 @pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed")
-async def test_postgres_reads_and_nothing_else(workers, watched, tmp_path_factory):
-    with postgres(tmp_path_factory.mktemp("pg")) as server:
+async def test_postgres_reads_and_nothing_else(workers, watched):
+    with postgres() as server:
         fill_postgres(server.owner)
         database = PostgresServer(server.reader)
         rows = await workers.run(database, "SELECT id, price::numeric FROM item ORDER BY id LIMIT 2", timeout_s=5)

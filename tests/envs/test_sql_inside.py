@@ -75,8 +75,8 @@ def test_duckdb_reads_and_names_what_it_refuses(watched):
 
 @pytest.mark.postgres
 @pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed")
-def test_postgres_reads_and_names_what_it_refuses(tmp_path_factory):
-    with postgres(tmp_path_factory.mktemp("pg")) as server:
+def test_postgres_reads_and_names_what_it_refuses():
+    with postgres() as server:
         fill_postgres(server.owner)
         with pytest.raises(StrongRole):
             PostgresEngine(server.owner, LIMITS)
