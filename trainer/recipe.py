@@ -36,9 +36,11 @@ def compose_recipe(name: str, overrides: Sequence[str] = ()) -> DictConfig:
         raise UnknownName.of("recipe", name, recipe_names())
     _check_keys(name, overrides)
     try:
-        return _compose(name, overrides)
+        config = _compose(name, overrides)
     except (HydraException, OmegaConfBaseException) as error:
         raise TaskError(_first_line(error)) from None
+    _check_warm_start(config.rlfactory)
+    return config
 
 
 def _compose(name: str, overrides: Sequence[str]) -> DictConfig:
@@ -75,6 +77,24 @@ def _check_keys(name: str, overrides: Sequence[str]) -> None:
         key = override.partition("=")[0]
         if key not in known and key not in groups:
             raise UnknownName(f"no config key {key!r}; {_hint(key, known)}")
+
+
+def _check_warm_start(own: DictConfig) -> None:
+    """Refuse what verl's SFT trainer would stumble over minutes later."""
+    start = own.warm_start
+    if own.tiny_model is None or start is None:
+        return
+    if not start.lessons:
+        raise TaskError("rlfactory.warm_start.lessons is empty; a tiny model needs one to start from")
+    if not 1 <= start.batch <= start.episodes:
+        raise TaskError(f"rlfactory.warm_start.batch={start.batch} must be within 1..{start.episodes} (its episodes)")
+    if start.micro_batch < 1 or start.batch % start.micro_batch:
+        raise TaskError(
+            f"rlfactory.warm_start.micro_batch={start.micro_batch} must divide rlfactory.warm_start.batch={start.batch}"
+        )
+    for lesson in start.lessons:
+        if not 0 <= lesson.sloppiness <= 1 or lesson.steps < 1:
+            raise TaskError(f"a lesson needs a sloppiness within 0..1 and at least one step, not {lesson}")
 
 
 def _hint(key: str, known: set[str]) -> str:

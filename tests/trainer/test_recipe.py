@@ -35,6 +35,10 @@ def test_every_recipe_composes_for_every_hardware(name: str, tmp_path: Path) -> 
         (["rlfactory.warm_start.episode=3"], "rlfactory.warm_start.episodes"),
         (["nonsense"], "not key=value"),
         (["hardware=tpu"], "hardware/tpu"),
+        (["rlfactory.warm_start.episodes=16"], "rlfactory.warm_start.batch=32 must be within 1..16"),
+        (["rlfactory.warm_start.micro_batch=5"], "must divide rlfactory.warm_start.batch=32"),
+        (["rlfactory.warm_start.lessons=[]"], "a tiny model needs one"),
+        (["rlfactory.warm_start.lessons=[{sloppiness: 2, steps: 1, lr: 1e-3}]"], "a sloppiness within 0..1"),
     ],
 )
 def test_a_wrong_override_is_told_in_one_line(overrides: list[str], complaint: str) -> None:
