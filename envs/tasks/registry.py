@@ -73,8 +73,11 @@ def default_registry() -> TaskRegistry:
     from envs.tasks.phone import PHONE_TASKS
     from envs.tasks.phone.tiny import TINY_TASKS
     from envs.tasks.search_qa import SEARCH_QA_TASKS
+    from envs.tasks.search_qa.tiny import TINY_SEARCH_TASKS
     from envs.tasks.text2sql import TEXT2SQL_TASKS
+    from envs.tasks.text2sql.tiny import TINY_TEXT2SQL_TASKS
     from envs.tasks.travel import TRAVEL_TASKS
 
     text_only = (*SEARCH_QA_TASKS, *TEXT2SQL_TASKS, *MATH_CODE_TASKS, *TRAVEL_TASKS)
-    return TaskRegistry((*PHONE_TASKS, *TINY_TASKS, *text_only))
+    tiny = (*TINY_TASKS, *TINY_TEXT2SQL_TASKS, *TINY_SEARCH_TASKS)
+    return TaskRegistry((*PHONE_TASKS, *tiny, *text_only))

@@ -1,0 +1,144 @@
+"""Questions for a model of a million parameters: one search, one word to read from what it says.
+
+A made village: everyone has an animal, a town of origin and a colour, one passage each. Questions of the three splits
+are about different people, so that nothing learnt by heart answers a held-out one; their names are made of the same
+few words.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, Final, Self
+
+from envs.errors import TaskError
+from envs.tasks.hand import Hand, OracleStuck
+from envs.tasks.search_qa.question import SEARCH, QuestionTask, read_documents
+from envs.tasks.task import Task
+from envs.tools.search.passages import Passage
+from envs.tools.search.retriever import LocalRetriever
+from envs.tools.search.tool import SearchTool, SearchToolConfig
+from envs.tools.tool import ToolFactory
+from envs.types import Split
+
+SEED: Final = "tiny_search village 1"
+FIRST_NAMES: Final = ("Ada", "Bela", "Cora", "Dina", "Emil", "Finn", "Gus", "Hana", "Ivo", "Jana", "Karl", "Lena")
+LAST_NAMES: Final = ("Alder", "Birch", "Cedar", "Dunn", "Elm", "Frost", "Gale", "Hill", "Irons", "Lake", "Moss", "Reed")
+FACTS: Final = {
+    "animal": ("fox", "owl", "cat", "horse", "goat", "crow", "duck", "hare"),
+    "town": ("Oslo", "Lima", "Cairo", "Quito", "Perth", "Delhi", "Turin", "Kyoto"),
+    "color": ("red", "blue", "green", "black", "white", "brown", "pink", "gray"),
+}
+TEXT: Final = "{name} has a {animal}, comes from {town} and likes {color}."
+SHOWN: Final = SearchToolConfig(top_k=2)
+"""The person asked about, and somebody with a name like theirs."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Person:
+    """One entry of the village."""
+
+    name: str
+    animal: str
+    town: str
+    color: str
+
+    @property
+    def passage(self) -> Passage:
+        text = TEXT.format(name=self.name, animal=self.animal, town=self.town, color=self.color)
+        return Passage(id=self.name, title=self.name, text=text)
+
+
+@lru_cache(maxsize=1)
+def village() -> Sequence[Person]:
+    """Return everyone, in an order that has nothing to do with their names; the same on every machine."""
+    rng = random.Random(SEED)
+    names = [f"{first} {last}" for first in FIRST_NAMES for last in LAST_NAMES]
+    rng.shuffle(names)
+    return tuple(Person(name=name, **{fact: rng.choice(words) for fact, words in FACTS.items()}) for name in names)
+
+
+def people(split: Split) -> Sequence[Person]:
+    """Return whom the questions of a split are about: six tenths for training, two each for the others."""
+    shares = {"train": range(6), "validation": range(6, 8), "test": range(8, 10)}
+    return [person for number, person in enumerate(village()) if number % 10 in shares[split]]
+
+
+class VillageCorpus:
+    """The village's passages, indexed; one for all sessions of a service."""
+
+    def __init__(self) -> None:
+        """Raises: TaskError: the extra `tools` is not installed."""
+        try:
+            from envs.tools.search.index import SearchIndex
+        except ImportError as error:
+            raise TaskError(f"search needs the extra `tools`: pip install 'rlfactory[tools]' ({error})") from None
+        self.retriever = LocalRetriever(SearchIndex.in_memory([person.passage for person in village()]))
+
+    async def close(self) -> None:
+        """Nothing is held but memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TinyQuestion(QuestionTask):
+    """What one fact about one person is."""
+
+    suite = "tiny_search"
+    max_turns = 3
+    fact: ClassVar[str]
+    wording: ClassVar[str]
+
+    person: Person
+
+    @classmethod
+    def sample(cls, rng: random.Random, split: Split) -> Self:
+        return cls(person=rng.choice(people(split)))
+
+    @property
+    def goal(self) -> str:
+        return self.wording.format(self.person.name)
+
+    @property
+    def golds(self) -> Sequence[str]:
+        return (str(getattr(self.person, self.fact)),)
+
+    @property
+    def support(self) -> Sequence[str]:
+        return (self.person.name,)
+
+    def own_tools(self) -> dict[str, ToolFactory]:
+        return {SEARCH: lambda context: SearchTool(context.services.of(VillageCorpus).retriever, SHOWN)}
+
+    async def solve(self, hand: Hand) -> None:
+        said = await hand.call(SEARCH, query=self.person.name)
+        text = dict(read_documents(said)).get(self.person.name, "")
+        found = [word for word in FACTS[self.fact] if word in text.rstrip(".").replace(",", "").split()]
+        if len(found) != 1:
+            raise OracleStuck(f"no {self.fact} of {self.person.name} in what the search says: {said}")
+        await hand.finish(answer=found[0])
+
+
+class Animal(TinyQuestion):
+    name = "tiny_search.animal"
+    description = "Which animal somebody has"
+    fact = "animal"
+    wording = "Which animal does {} have?"
+
+
+class Town(TinyQuestion):
+    name = "tiny_search.town"
+    description = "Which town somebody comes from"
+    fact = "town"
+    wording = "Which town does {} come from?"
+
+
+class Color(TinyQuestion):
+    name = "tiny_search.color"
+    description = "Which colour somebody likes"
+    fact = "color"
+    wording = "Which color does {} like?"
+
+
+TINY_SEARCH_TASKS: tuple[type[Task], ...] = (Animal, Town, Color)

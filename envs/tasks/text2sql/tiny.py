@@ -1,0 +1,135 @@
+"""Questions for a model of a million parameters: short, but the tables have to be looked up before a query can be right.
+
+A database has two tables, drawn from the seed like their columns, and only one has the column that the question asks
+about. The goal names no table, so whoever answers without looking guesses. Splits differ in which column is asked for
+beside which two tables; every word of the validation and test splits is one of the train split.
+"""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Final, Self
+
+from envs.tasks.hand import Hand
+from envs.tasks.task import Task
+from envs.tasks.text2sql.base import Question, Text2SqlTask
+from envs.tools.sql.database import SqliteBytes
+from envs.types import Split
+
+TABLES: Final = ("boat", "chair", "drum", "lamp", "coat", "ring", "cup", "door")
+COLUMNS: Final = ("weight", "price", "age", "length", "speed", "width")
+COLORS: Final = ("red", "blue", "green", "black", "white", "brown")
+NUMBERS: Final = (1, 999)
+HIDDEN: Final = 3
+"""Databases that only the verdict sees."""
+LOOK: Final = "SELECT sql FROM sqlite_schema"
+
+_SPLITS: Sequence[Split] = ("train", "validation", "train", "test")
+"""By what the numbers of the column and the two tables sum up to: the same whichever of the tables has the column."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TinySqlTask(Text2SqlTask):
+    """One question about one column."""
+
+    suite: ClassVar[str] = "tiny_text2sql"
+    max_turns: ClassVar[int] = 3
+    wording: ClassVar[str]
+    query: ClassVar[str]
+
+    column: str
+    table: str
+    """That has the column."""
+    tables: Sequence[tuple[str, Sequence[str]]]
+    """Each with its columns, as they stand in the database."""
+    color: str
+    seed: int
+
+    @classmethod
+    def sample(cls, rng: random.Random, split: Split) -> Self:
+        while True:
+            column = rng.randrange(len(COLUMNS))
+            table, other = rng.sample(range(len(TABLES)), 2)
+            if _SPLITS[(column + table + other) % len(_SPLITS)] == split:
+                break
+        second, *others = rng.sample([each for each in COLUMNS if each != COLUMNS[column]], 3)
+        tables = [(TABLES[table], rng.sample((COLUMNS[column], second), 2)), (TABLES[other], others)]
+        return cls(
+            column=COLUMNS[column],
+            table=TABLES[table],
+            tables=rng.sample(tables, 2),
+            color=rng.choice(COLORS),
+            seed=rng.randrange(2**32),
+        )
+
+    @property
+    def question(self) -> Question:  # type: ignore[override]
+        words = {"column": self.column, "table": self.table, "color": self.color}
+        return Question(text=self.wording.format(**words), gold=self.query.format(**words))
+
+    @property
+    def goal(self) -> str:
+        return self.question.text
+
+    @property
+    def schema(self) -> str:
+        return "\n".join(
+            f"CREATE TABLE {table} (color TEXT, {', '.join(f'{column} INTEGER' for column in columns)});"
+            for table, columns in self.tables
+        )
+
+    @cached_property
+    def databases(self) -> Sequence[SqliteBytes]:
+        return tuple(self._database(number) for number in range(1 + HIDDEN))
+
+    def _database(self, number: int) -> SqliteBytes:
+        rng = random.Random(f"{self.seed}/{number}")
+        connection = sqlite3.connect(":memory:")
+        try:
+            connection.executescript(self.schema)
+            for table, columns in self.tables:
+                rows = [(color, *(rng.randint(*NUMBERS) for _ in columns)) for color in COLORS]
+                connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+            connection.commit()
+            return SqliteBytes(connection.serialize())
+        finally:
+            connection.close()
+
+    async def solve(self, hand: Hand) -> None:
+        await hand.call("sql", query=LOOK)
+        await hand.finish(answer=self.question.gold)
+
+
+class Highest(TinySqlTask):
+    name: ClassVar[str] = "tiny_text2sql.highest"
+    description: ClassVar[str] = "The highest value of a column whose table is to be found"
+    wording: ClassVar[str] = "What is the highest {column}?"
+    query: ClassVar[str] = "SELECT max({column}) FROM {table}"
+
+
+class Lowest(TinySqlTask):
+    name: ClassVar[str] = "tiny_text2sql.lowest"
+    description: ClassVar[str] = "The lowest value of a column whose table is to be found"
+    wording: ClassVar[str] = "What is the lowest {column}?"
+    query: ClassVar[str] = "SELECT min({column}) FROM {table}"
+
+
+class Total(TinySqlTask):
+    name: ClassVar[str] = "tiny_text2sql.total"
+    description: ClassVar[str] = "The total of a column whose table is to be found"
+    wording: ClassVar[str] = "What is the total {column}?"
+    query: ClassVar[str] = "SELECT sum({column}) FROM {table}"
+
+
+class OfColor(TinySqlTask):
+    name: ClassVar[str] = "tiny_text2sql.of_color"
+    description: ClassVar[str] = "The value of a column in the row of a colour, its table to be found"
+    wording: ClassVar[str] = "What is the {column} of the {color} one?"
+    query: ClassVar[str] = "SELECT {column} FROM {table} WHERE color = '{color}'"
+
+
+TINY_TEXT2SQL_TASKS: tuple[type[Task], ...] = (Highest, Lowest, Total, OfColor)
