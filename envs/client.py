@@ -22,6 +22,7 @@ import grpc
 
 from envs import convert
 from envs.client_session import Session
+from envs.client_steps import StepCalls
 from envs.errors import InfrastructureError, RLFactoryError
 from envs.faults import WATCHING, from_metadata
 from envs.trust import ClientTrust
@@ -129,6 +130,7 @@ class EnvClient:
         self._metadata = self.trust.metadata
         self._channel: grpc.aio.Channel | None = None
         self._stub: Any = None
+        self._step_calls = StepCalls(self._open_stub)
         self._images: dict[str, dict[str, bytes]] = {}
 
     async def __aenter__(self) -> Self:
@@ -183,6 +185,7 @@ class EnvClient:
 
     async def aclose(self) -> None:
         """Close the connection; sessions left open end with their leases. Idempotent."""
+        await self._step_calls.aclose()
         channel, self._channel, self._stub = self._channel, None, None
         self._images.clear()
         if channel is not None:
@@ -221,7 +224,7 @@ class EnvClient:
         """
         request = pb.StepRequest(session=session, seq=seq, calls=[convert.call_to_pb(call) for call in calls])
         response = await self._repeatable(
-            lambda: self._open_stub().Step,
+            lambda: self._step_calls,
             request,
             attempt_s=timeout_s + DEADLINE_SLACK_S,
             total_s=2 * (timeout_s + DEADLINE_SLACK_S),

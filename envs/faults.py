@@ -72,7 +72,15 @@ def device_failure(error: DeviceError, doing: str) -> InfrastructureError:
 
 def to_status(error: RLFactoryError) -> tuple[grpc.StatusCode, str, tuple[tuple[str, bytes], ...]]:
     """Return status code, message and trailing metadata that carry the error."""
-    code = CODES.get(error.reason, grpc.StatusCode.UNAVAILABLE)
+    return _code(error), str(error), ((DETAILS_KEY, to_bytes(error)),)
+
+
+def _code(error: RLFactoryError) -> grpc.StatusCode:
+    return CODES.get(error.reason, grpc.StatusCode.UNAVAILABLE)
+
+
+def to_bytes(error: RLFactoryError) -> bytes:
+    """Return the serialized google.rpc.Status that carries the error."""
     info = error_details_pb2.ErrorInfo(
         reason=error.reason,
         domain=DOMAIN,
@@ -80,20 +88,30 @@ def to_status(error: RLFactoryError) -> tuple[grpc.StatusCode, str, tuple[tuple[
     )
     packed = any_pb2.Any()
     packed.Pack(info)
-    status = status_pb2.Status(code=code.value[0], message=str(error), details=[packed])
-    return code, str(error), ((DETAILS_KEY, status.SerializeToString()),)
+    status = status_pb2.Status(code=_code(error).value[0], message=str(error), details=[packed])
+    return bytes(status.SerializeToString())
 
 
 def from_metadata(message: str, metadata: Iterable[tuple[str, str | bytes]]) -> RLFactoryError | None:
     """Return the error that a status carries, or None if it carries none of ours."""
     for key, value in metadata:
-        if key != DETAILS_KEY or isinstance(value, str):
-            continue
-        for packed in status_pb2.Status.FromString(value).details:
-            info = error_details_pb2.ErrorInfo()
-            if packed.Unpack(info) and info.domain == DOMAIN:
-                error = CLASSES.get(info.reason, InfrastructureError)(message)
-                error.reason = info.reason
-                error.retryable = info.metadata.get("retryable") == "true"
-                return error
+        if key == DETAILS_KEY and not isinstance(value, str):
+            return _carried(message, status_pb2.Status.FromString(value))
+    return None
+
+
+def from_bytes(data: bytes) -> RLFactoryError:
+    """Return the error that a serialized google.rpc.Status carries; infrastructure if it carries none of ours."""
+    status = status_pb2.Status.FromString(data)
+    return _carried(status.message, status) or InfrastructureError(status.message)
+
+
+def _carried(message: str, status: status_pb2.Status) -> RLFactoryError | None:
+    for packed in status.details:
+        info = error_details_pb2.ErrorInfo()
+        if packed.Unpack(info) and info.domain == DOMAIN:
+            error = CLASSES.get(info.reason, InfrastructureError)(message)
+            error.reason = info.reason
+            error.retryable = info.metadata.get("retryable") == "true"
+            return error
     return None

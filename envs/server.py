@@ -77,6 +77,7 @@ class EnvServer:
         self.address = ""
         """host:port, once it listens."""
         self._health = health.aio.HealthServicer()
+        self._service = EnvService(host)
         self._server: grpc.aio.Server | None = None
 
     async def start(self) -> None:
@@ -91,7 +92,7 @@ class EnvServer:
             maximum_concurrent_rpcs=config.max_concurrent_calls,
             interceptors=(Gate(config.trust.tokens),) if config.trust.tokens else (),
         )
-        pb_grpc.add_EnvServiceServicer_to_server(EnvService(self.host), server)  # type: ignore[no-untyped-call]
+        pb_grpc.add_EnvServiceServicer_to_server(self._service, server)  # type: ignore[no-untyped-call]
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
         try:
@@ -114,6 +115,7 @@ class EnvServer:
         self.host.draining = True
         self.host.events.close()
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        self._service.end_step_streams()
         await server.stop(self.config.drain_s)
 
     async def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:

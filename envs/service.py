@@ -15,8 +15,9 @@ from emulators.errors import DeviceError
 from emulators.pool import PhoneState, PhoneStatus
 from envs import convert
 from envs.errors import InfrastructureError, RLFactoryError
-from envs.faults import WATCHING, device_failure, to_status
+from envs.faults import WATCHING, device_failure, to_bytes, to_status
 from envs.host import SessionHost
+from envs.step_stream import StepStream
 from envs.v1 import env_pb2 as pb
 from envs.v1 import env_pb2_grpc as pb_grpc
 
@@ -45,17 +46,22 @@ def _answers(method: Method[Servicer, Request, Response]) -> Method[Servicer, Re
     async def answering(self: Servicer, request: Request, context: Context) -> Response:
         try:
             return await method(self, request, context)
-        except RLFactoryError as error:
-            await _abort(context, error)
-        except DeviceError as error:
-            await _abort(context, device_failure(error, method.__name__))
-        except Exception as error:
-            log.exception("%s failed", method.__name__)
-            failure = InfrastructureError(f"{method.__name__}: the service failed: {type(error).__name__}: {error}")
-            failure.retryable = False
-            await _abort(context, failure)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
+            await _abort(context, _ours(error, method.__name__))
 
     return answering
+
+
+def _ours(error: Exception, doing: str) -> RLFactoryError:
+    """Return what to tell the caller of a method that raised this."""
+    if isinstance(error, RLFactoryError):
+        return error
+    if isinstance(error, DeviceError):
+        return device_failure(error, doing)
+    log.error("%s failed", doing, exc_info=error)
+    failure = InfrastructureError(f"{doing}: the service failed: {type(error).__name__}: {error}")
+    failure.retryable = False
+    return failure
 
 
 async def _abort(context: Context, error: RLFactoryError) -> NoReturn:
@@ -65,11 +71,17 @@ async def _abort(context: Context, error: RLFactoryError) -> NoReturn:
 
 
 class EnvService(pb_grpc.EnvServiceServicer):
-    """Serves one host. Holds no state of its own."""
+    """Serves one host. Holds no state of its own but the streams that are open."""
 
     def __init__(self, host: SessionHost) -> None:
         self._host = host
         self._started_s = time.monotonic()
+        self._step_streams: set[StepStream] = set()
+
+    def end_step_streams(self) -> None:
+        """Begin no more steps of streams; each stream ends after those under way."""
+        for stream in self._step_streams:
+            stream.end()
 
     @_answers
     async def ListTasks(self, request: pb.ListTasksRequest, context: object) -> pb.ListTasksResponse:  # noqa: N802
@@ -90,9 +102,26 @@ class EnvService(pb_grpc.EnvServiceServicer):
 
     @_answers
     async def Step(self, request: pb.StepRequest, context: object) -> pb.StepResponse:  # noqa: N802
+        return await self._step(request)
+
+    async def _step(self, request: pb.StepRequest) -> pb.StepResponse:
         calls = convert.calls_from_pb(request.calls)
         played, lease_expiry_s = await self._host.step(request.session, request.seq, calls)
         return convert.step_to_pb(played.result, lease_expiry_s=lease_expiry_s, with_bytes=played.with_bytes)
+
+    async def Steps(self, requests: AsyncIterator[pb.StepsRequest], context: Context) -> None:  # noqa: N802
+        stream = StepStream(self._step_or_status, max_under_way=self._host.limits.max_sessions)
+        self._step_streams.add(stream)
+        try:
+            await stream.serve(requests, context.write)
+        finally:
+            self._step_streams.discard(stream)
+
+    async def _step_or_status(self, request: pb.StepRequest) -> pb.StepResponse | bytes:
+        try:
+            return await self._step(request)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
+            return to_bytes(_ours(error, "Step"))
 
     @_answers
     async def Fork(self, request: pb.ForkRequest, context: object) -> pb.ForkResponse:  # noqa: N802

@@ -272,6 +272,38 @@ class StepResponse(_message.Message):
     lease_expiry_s: float
     def __init__(self, results: _Optional[_Iterable[_Union[ToolResult, _Mapping]]] = ..., observation: _Optional[_Union[Observation, _Mapping]] = ..., reward: _Optional[_Union[Reward, _Mapping]] = ..., state: _Optional[_Union[EpisodeState, str]] = ..., timing: _Optional[_Union[Timing, _Mapping]] = ..., lease_expiry_s: _Optional[float] = ...) -> None: ...
 
+class StepsRequest(_message.Message):
+    __slots__ = ("steps", "given_up")
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    GIVEN_UP_FIELD_NUMBER: _ClassVar[int]
+    steps: _containers.RepeatedCompositeFieldContainer[NumberedStep]
+    given_up: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, steps: _Optional[_Iterable[_Union[NumberedStep, _Mapping]]] = ..., given_up: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class NumberedStep(_message.Message):
+    __slots__ = ("number", "step")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    step: StepRequest
+    def __init__(self, number: _Optional[int] = ..., step: _Optional[_Union[StepRequest, _Mapping]] = ...) -> None: ...
+
+class StepsResponse(_message.Message):
+    __slots__ = ("outcomes",)
+    OUTCOMES_FIELD_NUMBER: _ClassVar[int]
+    outcomes: _containers.RepeatedCompositeFieldContainer[StepOutcome]
+    def __init__(self, outcomes: _Optional[_Iterable[_Union[StepOutcome, _Mapping]]] = ...) -> None: ...
+
+class StepOutcome(_message.Message):
+    __slots__ = ("number", "response", "status")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    RESPONSE_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    response: StepResponse
+    status: bytes
+    def __init__(self, number: _Optional[int] = ..., response: _Optional[_Union[StepResponse, _Mapping]] = ..., status: _Optional[bytes] = ...) -> None: ...
+
 class ForkRequest(_message.Message):
     __slots__ = ("session", "n")
     SESSION_FIELD_NUMBER: _ClassVar[int]

@@ -49,6 +49,11 @@ class EnvServiceStub:
                 request_serializer=envs_dot_v1_dot_env__pb2.StepRequest.SerializeToString,
                 response_deserializer=envs_dot_v1_dot_env__pb2.StepResponse.FromString,
                 _registered_method=True)
+        self.Steps = channel.stream_stream(
+                '/envs.v1.EnvService/Steps',
+                request_serializer=envs_dot_v1_dot_env__pb2.StepsRequest.SerializeToString,
+                response_deserializer=envs_dot_v1_dot_env__pb2.StepsResponse.FromString,
+                _registered_method=True)
         self.Fork = channel.unary_unary(
                 '/envs.v1.EnvService/Fork',
                 request_serializer=envs_dot_v1_dot_env__pb2.ForkRequest.SerializeToString,
@@ -97,6 +102,16 @@ class EnvServiceServicer:
     def Step(self, request, context):
         """Carry out the calls of one turn. At most once per (session, seq): a repeated seq with the same calls returns the
         stored response and does nothing; a repeated seq with other calls is OUT_OF_ORDER.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Steps(self, request_iterator, context):
+        """Steps of many sessions over one stream: each is what a call of Step would be, for less of both sides' time. An
+        outcome comes when its step ends, in whatever order. When the stream ends, steps under way count as calls whose
+        caller has gone: on another stream, or by Step, the same seq finds them. A server that stops ends the stream after
+        the steps it has begun.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -155,6 +170,11 @@ def add_EnvServiceServicer_to_server(servicer, server):
                     servicer.Step,
                     request_deserializer=envs_dot_v1_dot_env__pb2.StepRequest.FromString,
                     response_serializer=envs_dot_v1_dot_env__pb2.StepResponse.SerializeToString,
+            ),
+            'Steps': grpc.stream_stream_rpc_method_handler(
+                    servicer.Steps,
+                    request_deserializer=envs_dot_v1_dot_env__pb2.StepsRequest.FromString,
+                    response_serializer=envs_dot_v1_dot_env__pb2.StepsResponse.SerializeToString,
             ),
             'Fork': grpc.unary_unary_rpc_method_handler(
                     servicer.Fork,
@@ -263,6 +283,33 @@ class EnvService:
             '/envs.v1.EnvService/Step',
             envs_dot_v1_dot_env__pb2.StepRequest.SerializeToString,
             envs_dot_v1_dot_env__pb2.StepResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Steps(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/envs.v1.EnvService/Steps',
+            envs_dot_v1_dot_env__pb2.StepsRequest.SerializeToString,
+            envs_dot_v1_dot_env__pb2.StepsResponse.FromString,
             options,
             channel_credentials,
             insecure,

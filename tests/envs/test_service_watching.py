@@ -27,7 +27,7 @@ async def test_health_and_reflection(serve):
                 return [method.name for method in file.service[0].method]
 
         methods = await asyncio.to_thread(reflect)
-        assert methods == ["ListTasks", "Reset", "Step", "Fork", "Close", "Renew", "Status", "Watch"]
+        assert methods == ["ListTasks", "Reset", "Step", "Steps", "Fork", "Close", "Renew", "Status", "Watch"]
 
 
 async def test_list_tasks_and_status(serve):
