@@ -222,26 +222,24 @@ def result_from_pb(message: pb.ToolResult) -> ToolResult:
 
 def observation_to_pb(observation: Observation, *, with_bytes: bool = True) -> pb.Observation:
     """Return the message of an observation; without the image's bytes when the client holds them already."""
-    message = pb.Observation(
+    image = observation.image
+    return pb.Observation(
         sequence=observation.sequence,
+        image=None
+        if image is None
+        else pb.Image(
+            data=image.data if with_bytes else b"",
+            format=FORMAT_TO_PB[image.format],
+            width_px=image.width_px,
+            height_px=image.height_px,
+            digest=image.digest,
+        ),
         tree_xml=observation.tree_xml,
         activity=observation.activity,
         width_px=observation.width_px,
         height_px=observation.height_px,
         text=observation.text,
     )
-    image = observation.image
-    if image is not None:
-        message.image.CopyFrom(
-            pb.Image(
-                data=image.data if with_bytes else b"",
-                format=FORMAT_TO_PB[image.format],
-                width_px=image.width_px,
-                height_px=image.height_px,
-                digest=image.digest,
-            )
-        )
-    return message
 
 
 def observation_from_pb(message: pb.Observation) -> Observation:

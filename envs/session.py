@@ -324,7 +324,8 @@ class Session:
         )
         with _blaming_task(self.episode, "verdict"):
             scores = await self._verified(outcome, timeout_s)
-            self._reward = self._rubric.reward(self._judge.verdict(replace(outcome, scores=scores)))
+            judged = replace(outcome, scores=scores) if scores else outcome
+            self._reward = self._rubric.reward(self._judge.verdict(judged))
 
     async def _verified(self, outcome: Outcome, timeout_s: float) -> Mapping[str, float]:
         try:

@@ -48,6 +48,8 @@ class Executor:
 
     async def _run_batch(self, calls: Sequence[ToolCall], deadline: float) -> list[ToolResult]:
         """Run calls that do not end the episode: one chain for each shared resource, chains side by side."""
+        if len(calls) == 1:
+            return [await self._run_one(calls[0], deadline)]
         chains: dict[object, list[int]] = {}
         for index, call in enumerate(calls):
             tool = self.tools.get(call.name)
