@@ -14,10 +14,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from envs.errors import InfrastructureError
 from envs.trust_options import VARIABLES
+
+TEXT_SESSIONS: Final = 512
+"""Open at once where there are no phones to share."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,6 +28,7 @@ class ServiceConfig:
     """What `rlfactory serve` is asked for."""
 
     phones: int
+    """0: text-only tasks."""
     spares: int = 1
     transport: Literal["direct", "adb", "docker"] = "direct"
     width_px: int = 1080
@@ -40,7 +44,7 @@ class ServiceConfig:
             *("serve", "--json", "--port", "0", "--parent-pid", str(os.getpid())),
             *("--phones", str(self.phones), "--spares", str(self.spares), "--transport", self.transport),
             *("--width", str(self.width_px), "--height", str(self.height_px)),
-            *("--max-sessions", str(max(64, 2 * self.phones))),
+            *("--max-sessions", str(max(64, 2 * self.phones) if self.phones else TEXT_SESSIONS)),
         ]
 
 

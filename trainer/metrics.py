@@ -85,6 +85,7 @@ def step_record(step: int, *, elapsed_s: float, verl: Mapping[str, float], outco
         episodes=len(played),
         success=_share(row.success for row in played),
         reward=_mean([row.reward for row in played]),
+        reward_parts=parts_means(played),
         progress=_mean([row.progress for row in played]),
         turns=_mean([row.turns for row in played]),
         malformed=sum(row.malformed for row in played) / turns if turns else 0.0,
@@ -99,6 +100,15 @@ def step_record(step: int, *, elapsed_s: float, verl: Mapping[str, float], outco
         time_s=time_parts(verl, trained) if trained else {},
         verl=dict(verl),
     )
+
+
+def parts_means(outcomes: Iterable[Outcome]) -> dict[str, float]:
+    """Return the mean of each part of the reward over the episodes that have it, by name."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for outcome in outcomes:
+        for name, score in outcome.reward_parts.items():
+            found[name].append(score)
+    return {name: math.fsum(scores) / len(scores) for name, scores in sorted(found.items())}
 
 
 def by_task(outcomes: Iterable[Outcome]) -> dict[str, float]:

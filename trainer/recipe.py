@@ -93,8 +93,9 @@ def _check_warm_start(own: DictConfig) -> None:
             f"rlfactory.warm_start.micro_batch={start.micro_batch} must divide rlfactory.warm_start.batch={start.batch}"
         )
     for lesson in start.lessons:
-        if not 0 <= lesson.sloppiness <= 1 or lesson.steps < 1:
-            raise TaskError(f"a lesson needs a sloppiness within 0..1 and at least one step, not {lesson}")
+        shares = [lesson.get(name, 0.0) for name in ("sloppiness", "guesses")]
+        if not all(0 <= share <= 1 for share in shares) or all(shares) or lesson.steps < 1:
+            raise TaskError(f"a lesson needs a sloppiness within 0..1, or guesses, and at least one step, not {lesson}")
 
 
 def _hint(key: str, known: set[str]) -> str:

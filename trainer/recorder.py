@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ class Outcome:
     failure: str = ""
     success: bool = False
     reward: float = 0.0
+    reward_parts: Mapping[str, float] = field(default_factory=dict)
     progress: float = 0.0
     turns: int = 0
     malformed: int = 0
@@ -156,6 +157,7 @@ def outcome_of(episode: Played | Dropped, *, phase: Phase, step: int) -> Outcome
         dropped=False,
         success=episode.reward.success,
         reward=episode.reward.total,
+        reward_parts=dict(episode.reward.parts),
         progress=episode.reward.progress,
         turns=len(episode.turns),
         malformed=episode.malformed,

@@ -263,8 +263,12 @@ def tiles(summary: RunSummary | None, steps: Sequence[StepRecord]) -> list[Tile]
             note=f"{summary.infra_retries} retried",
             bad=summary.infra_dropped > 0,
         ),
-        Tile(label="Parameters", value=number(summary.parameters), note=f"phones over {summary.transport}"),
+        Tile(label="Parameters", value=number(summary.parameters), note=_phones(summary)),
     ]
+
+
+def _phones(summary: RunSummary) -> str:
+    return f"phones over {summary.transport}" if summary.transport else "no phones"
 
 
 def read_evaluation(folder: Path) -> dict[str, Any] | None:

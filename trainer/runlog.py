@@ -136,6 +136,8 @@ class StepRecord:
     success: float | None = None
     """Share of this step's sampled training episodes that succeeded."""
     reward: float | None = None
+    reward_parts: Mapping[str, float] = field(default_factory=dict)
+    """Mean of each part of the reward, unweighted, over the training episodes whose task has it."""
     progress: float | None = None
     turns: float | None = None
     """Mean turns of an episode."""
@@ -188,7 +190,7 @@ class RunSummary:
     malformed_rate_end: float = 0.0
     parameters: int = 0
     transport: str = "direct"
-    """How the service reaches its phones: direct or adb."""
+    """How the service reaches its phones: direct or adb; "" without phones."""
     tasks: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
 

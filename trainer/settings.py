@@ -25,8 +25,8 @@ class RolloutSettings:
     """Limit of one model turn."""
     image_format: ImageFormat
     image_quality: int
-    max_pixels: int
-    """Pixel budget of a screenshot."""
+    max_pixels: int | None
+    """Pixel budget of a screenshot; None for models that read only text."""
     record_every_train: int
     """Record every n-th training prompt's episodes in full; 0: none."""
     record_every_eval: int
@@ -45,7 +45,7 @@ class RolloutSettings:
             turn_tokens=int(config["turn_tokens"]),
             image_format=ImageFormat(image["format"]),
             image_quality=int(image["quality"]),
-            max_pixels=int(image["max_pixels"]),
+            max_pixels=None if image["max_pixels"] is None else int(image["max_pixels"]),
             record_every_train=int(record["every_train"]),
             record_every_eval=int(record["every_eval"]),
             rollout=RolloutConfig(**{name: deadlines[name] for name in deadlines}),

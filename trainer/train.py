@@ -18,6 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
+import psutil
 from omegaconf import DictConfig, open_dict
 
 from envs.client import EnvClient
@@ -49,6 +50,8 @@ _ENVIRONMENT = {
     "HYDRA_FULL_ERROR": "1",
     # Threads that wait by spinning make a busy machine twenty times slower.
     "OMP_WAIT_POLICY": "PASSIVE",
+    # verl's TransferQueue would use eight, and warn at each transfer on a smaller machine.
+    "TQ_NUM_THREADS": str(min(8, psutil.cpu_count(logical=False) or 1)),
 }
 
 
@@ -164,7 +167,8 @@ class _Run:
         if wanted is None:
             yield str(self._own.address)
             return
-        started = self._begin("service", f"{wanted.phones} phones of {wanted.width_px}x{wanted.height_px}")
+        phones = f"{wanted.phones} phones of {wanted.width_px}x{wanted.height_px}"
+        started = self._begin("service", phones if wanted.phones else "no phones: text only")
         config = ServiceConfig(
             phones=wanted.phones,
             transport=wanted.transport,
@@ -213,9 +217,7 @@ class _Run:
         async with EnvClient(address, trust=settings.trust.load()) as client:
             solved = await warm_start.record(client, source.rows(), settings=settings, dialect=dialect)
             for number, lesson in enumerate(self._own.warm_start.lessons):
-                shown = await warm_start.with_bad_habits(
-                    client, solved, share=lesson.sloppiness, settings=settings, dialect=dialect
-                )
+                shown = await warm_start.taught(client, solved, lesson, settings=settings, dialect=dialect)
                 warm_start.write_parquet(warm_start.lesson_data(self._log.folder, number), shown)
 
     async def _grpo(self) -> None:
@@ -285,7 +287,7 @@ class _Run:
                 wall_s=self._phases.elapsed_s,
                 phase_s=dict(self._phases.spent_s),
                 parameters=_parameters(self._log.model),
-                transport=self._own.service.transport if self._own.service else "",
+                transport=self._own.service.transport if self._own.service and self._own.service.phones else "",
                 tasks=tuple(self._config.data.episodes.tasks),
                 versions=_versions(),
             ),

@@ -36,13 +36,15 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
         super().__init__(*args, **kwargs)
         self._settings = RolloutSettings.from_config(self.config.rlfactory)
         self._dialect = get_dialect(self._settings.dialect)
-        self._chat = VerlChatTokens(self.processor, model_type="", builder=self.continuous_token_builder)
+        self._chat = VerlChatTokens(
+            self.processor or self.tokenizer, model_type="", builder=self.continuous_token_builder
+        )
         self._budget = RowBudget(
             prompt_tokens=self.rollout_config.prompt_length,
             response_tokens=self.rollout_config.response_length,
             turn_tokens=self._settings.turn_tokens,
         )
-        self._ban = self._banned_bias() if self.rollout_config.name == "vllm" else {}
+        self._ban = self._banned_bias() if self.processor and self.rollout_config.name == "vllm" else {}
         self._steps: dict[str, Any] = {}
 
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> list[AgentLoopOutput]:

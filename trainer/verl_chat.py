@@ -17,17 +17,18 @@ from trainer.context import Message
 
 
 class VerlChatTokens:
-    """`trainer.conversation.ChatTokens` over a processor."""
+    """`trainer.conversation.ChatTokens` over a processor, or over the tokenizer of a model that reads only text."""
 
     def __init__(self, processor: Any, *, model_type: str, builder: Any = None) -> None:
         """`model_type`: of the model's config.json; `builder`: verl's, when the caller has one."""
-        self._tokenizer = processor.tokenizer
+        sees = hasattr(processor, "image_processor")
+        self._tokenizer = processor.tokenizer if sees else processor
         self._builder = builder or create_continuous_token_builder(
-            processor.tokenizer,
+            self._tokenizer,
             hf_model_type=model_type,
             chat_template_kwargs={},
             mm_processor_kwargs={},
-            processor=processor,
+            processor=processor if sees else None,
         )
         pad = getattr(processor, "image_token", None) or "<|image_pad|>"
         self._image_runs = re.compile(f"(?:{re.escape(pad)})+")

@@ -6,6 +6,7 @@ in the run's folder and writes its model/.
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import shutil
@@ -19,7 +20,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from PIL import Image
 
 from trainer.cpu.tiny_model import TinyModelConfig, save_tiny_model
-from trainer.cpu.tokenizer import Corpus, build_tokenizer, fixed_phrases
+from trainer.cpu.tokenizer import Corpus, build_tokenizer, copied_words, fixed_phrases, tag_lines
 from trainer.runlog import RunLog
 from trainer.warm_start import IMAGE, lesson_data
 
@@ -52,7 +53,7 @@ def make_model(own: Any, data: Path, folder: Path) -> int:
     rows = pyarrow.parquet.read_table(data).to_pylist()
     tokenizer = build_tokenizer(corpus_of(rows), vocabulary=int(own.tiny_model.vocabulary))
     sides = {name: int(value) for name, value in own.tiny_model.items() if name != "vocabulary"}
-    return save_tiny_model(folder, TinyModelConfig(**sides), tokenizer, max_pixels=int(own.image.max_pixels))
+    return save_tiny_model(folder, TinyModelConfig(**sides), tokenizer, max_pixels=own.image.max_pixels)
 
 
 def corpus_of(rows: Sequence[Mapping[str, Any]]) -> Corpus:
@@ -61,13 +62,19 @@ def corpus_of(rows: Sequence[Mapping[str, Any]]) -> Corpus:
     for row in rows:
         for message in row["messages"]:
             by_role[message["role"]].append(message["content"].removeprefix(IMAGE))
-    phrases = fixed_phrases(dict.fromkeys(by_role["assistant"]), dict.fromkeys(by_role["system"]))
-    return Corpus(phrases=phrases, texts=tuple(by_role["user"]), max_number=max(_sides(rows)))
+    rendered, prompts, told = dict.fromkeys(by_role["assistant"]), dict.fromkeys(by_role["system"]), by_role["user"]
+    sides = tuple(_sides(rows))
+    if sides:
+        return Corpus(phrases=fixed_phrases(rendered, prompts), texts=tuple(told), max_number=max(sides))
+    # What an action needs has to be read then: words of tools' answers come again in it.
+    copied = copied_words(rendered, told)
+    phrases = {*fixed_phrases(rendered, prompts, copied), *tag_lines(told), *by_role}
+    return Corpus(phrases=tuple(sorted(phrases)), texts=tuple(told), max_number=0, copied=copied)
 
 
 def _sides(rows: Sequence[Mapping[str, Any]]) -> Iterator[int]:
     for row in rows:
-        for image in row["images"]:
+        for image in row.get("images", ()):
             yield max(Image.open(io.BytesIO(image["bytes"])).size)
 
 
@@ -133,4 +140,5 @@ def run_sft(config: DictConfig) -> None:
     )
     verl_plugin.check(rollout="")
     auto_set_device(config)
+    gc.freeze()  # verl collects garbage twice a step; what the imports made is none
     sft_trainer.run_sft(config)

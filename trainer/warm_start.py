@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
 import pyarrow
 import pyarrow.parquet
@@ -24,6 +25,8 @@ from trainer.dialects import Dialect
 from trainer.settings import RolloutSettings
 
 IMAGE = "<image>"
+TEXT_SESSIONS: Final = 64
+"""Played at once where no phone limits them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +71,24 @@ async def record(
     return await _record(client, [(episode, play) for episode in episodes], settings=settings, dialect=dialect)
 
 
+async def taught(
+    client: EnvClient,
+    solved: Sequence[Demonstration],
+    lesson: Mapping[str, Any],
+    *,
+    settings: RolloutSettings,
+    dialect: Dialect,
+) -> list[Demonstration]:
+    """Return what a lesson of the recipe shows: the solved episodes with its share of `guesses` or of `sloppiness`.
+
+    Raises: ValueError: the share is not within 0..1.
+    """
+    if guesses := float(lesson.get("guesses", 0.0)):
+        return await with_guesses(client, solved, share=guesses, settings=settings, dialect=dialect)
+    sloppiness = float(lesson.get("sloppiness", 0.0))
+    return await with_bad_habits(client, solved, share=sloppiness, settings=settings, dialect=dialect)
+
+
 async def with_bad_habits(
     client: EnvClient,
     demonstrations: Sequence[Demonstration],
@@ -106,6 +127,38 @@ async def with_bad_habits(
     return kept + await _record(client, plays, settings=settings, dialect=dialect)
 
 
+async def with_guesses(
+    client: EnvClient,
+    demonstrations: Sequence[Demonstration],
+    *,
+    share: float,
+    settings: RolloutSettings,
+    dialect: Dialect,
+) -> list[Demonstration]:
+    """Return the demonstrations, this share of each task's played again by somebody who looks nothing up.
+
+    Who guesses ends the episode at once, as was right in another episode of the task, and so mostly fails.
+
+    Raises: ValueError: the share is not within 0..1.
+    """
+    if not 0 <= share <= 1:
+        raise ValueError(f"the share of guesses must be within 0..1, got {share}")
+    tasks: dict[str, list[Demonstration]] = defaultdict(list)
+    for each in demonstrations:
+        tasks[each.task].append(each)
+    guessed = {
+        each.episode: other.calls[-1]
+        for found in tasks.values()
+        for each, other in zip(found[: math.ceil(share * len(found))], found[1:] + found[:1], strict=False)
+    }
+
+    async def guess(pen: _Pen, episode: tuple[str, int, Split]) -> None:
+        await pen.step(guessed[episode])
+
+    kept = [each for each in demonstrations if each.episode not in guessed]
+    return kept + await _record(client, [(each, guess) for each in guessed], settings=settings, dialect=dialect)
+
+
 def _habits(demonstrations: Sequence[Demonstration]) -> dict[str, tuple[ToolCall, ...]]:
     """Return what the oracle of each task does most often before its last turn; without one, nothing."""
     found: dict[str, list[tuple[ToolCall, ...]]] = defaultdict(list)
@@ -130,7 +183,7 @@ async def _record(
     dialect: Dialect,
 ) -> list[Demonstration]:
     status = await client.status()
-    gate = asyncio.Semaphore(max(1, len(status.phones)))
+    gate = asyncio.Semaphore(len(status.phones) or TEXT_SESSIONS)
     options = settings.options(dialect, with_tree=True)
 
     async def one(episode: tuple[str, int, Split], play: _Play) -> Demonstration:
@@ -197,13 +250,13 @@ def lesson_data(folder: Path, number: int) -> Path:
 
 def write_parquet(path: Path, demonstrations: Sequence[Demonstration]) -> None:
     """Write the rows that `trainer.verl_demonstrations` reads."""
-    rows = [
-        {
-            "messages": [{"role": message.role, "content": _with_placeholder(message)} for message in each.messages],
-            "images": [{"bytes": image.data, "path": None} for image in _images(each)],
-        }
+    rows: list[dict[str, Any]] = [
+        {"messages": [{"role": message.role, "content": _with_placeholder(message)} for message in each.messages]}
         for each in demonstrations
     ]
+    if any(_images(each) for each in demonstrations):
+        for row, each in zip(rows, demonstrations, strict=True):
+            row["images"] = [{"bytes": image.data, "path": None} for image in _images(each)]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
 
 

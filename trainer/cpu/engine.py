@@ -7,9 +7,8 @@ latter behind Ray; `rlfactory eval --policy checkpoint:PATH` uses it as it is.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,8 @@ from typing import Any, Literal
 import torch
 from PIL import Image
 from torch import Tensor
+
+from trainer.cpu.backbone import SeeingBackbone, TextBackbone
 
 BANNED_LOGIT = -1e4
 """Finite, so that p * log p is 0 and not NaN; exp of it is 0 in fp32."""
@@ -91,89 +92,19 @@ def ban_tokens(model: torch.nn.Module, banned: Sequence[int]) -> None:
     head.register_forward_hook(without_banned)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Seen:
-    """Images as the language model gets them, their tokens one after the other."""
-
-    embeddings: Tensor
-    """[tokens, hidden]"""
-    deepstack: tuple[Tensor, ...]
-    """Qwen3-VL's extra features for its first layers, each [tokens, hidden]; empty for Qwen2.5-VL."""
-    grids: Tensor
-    """[images, 3]"""
-
-    @classmethod
-    def joined(cls, images: Sequence[_Seen]) -> _Seen:
-        return cls(
-            embeddings=torch.cat([image.embeddings for image in images]),
-            deepstack=tuple(torch.cat(layer) for layer in zip(*(image.deepstack for image in images), strict=True)),
-            grids=torch.cat([image.grids for image in images]),
-        )
-
-
-class _ImageCache:
-    """Pixel values and embeddings by content. Rollouts look at few distinct screens, many times each."""
-
-    def __init__(self, model: Any, processor: Any, capacity: int) -> None:
-        self._model = model
-        self._processor = processor
-        self._capacity = capacity
-        self._pixels: OrderedDict[str, tuple[Tensor, Tensor]] = OrderedDict()
-        self._seen: dict[str, _Seen] = {}
-
-    def forget_embeddings(self) -> None:
-        """The weights have changed."""
-        self._seen.clear()
-
-    def see(self, images: Sequence[Image.Image]) -> _Seen:
-        keys = [self._load(image) for image in images]
-        missing = list(dict.fromkeys(key for key in keys if key not in self._seen))
-        if missing:
-            self._seen.update(zip(missing, self._compute(missing), strict=True))
-        seen = _Seen.joined([self._seen[key] for key in keys])
-        self._trim()
-        return seen
-
-    def _compute(self, keys: Sequence[str]) -> list[_Seen]:
-        pixels = torch.cat([self._pixels[key][0] for key in keys])
-        grids = torch.cat([self._pixels[key][1] for key in keys])
-        found = self._model.model.get_image_features(pixels, grids)
-        lengths = [len(each) for each in found.pooler_output]
-        layers = [layer.split(lengths) for layer in getattr(found, "deepstack_features", None) or ()]
-        return [
-            _Seen(
-                embeddings=found.pooler_output[index],
-                deepstack=tuple(layer[index] for layer in layers),
-                grids=grids[index : index + 1],
-            )
-            for index in range(len(keys))
-        ]
-
-    def _load(self, image: Image.Image) -> str:
-        key = f"{image.size}{hashlib.blake2b(image.tobytes(), digest_size=16).hexdigest()}"
-        if key not in self._pixels:
-            done = self._processor.image_processor(images=[image], return_tensors="pt")
-            self._pixels[key] = (done["pixel_values"], done["image_grid_thw"])
-        self._pixels.move_to_end(key)
-        return key
-
-    def _trim(self) -> None:
-        while len(self._pixels) > self._capacity:
-            key, _ = self._pixels.popitem(last=False)
-            self._seen.pop(key, None)
-
-
 class TorchEngine:
-    """A Qwen2.5-VL or Qwen3-VL that answers batches of requests."""
+    """A Qwen, with or without sight, that answers batches of requests."""
 
     def __init__(self, model: Any, processor: Any, config: EngineConfig) -> None:
+        """`processor`: of a model that sees; of one that reads only text, its tokenizer."""
         self.model = model.eval()
         self.processor = processor
-        self.tokenizer = processor.tokenizer
+        self.tokenizer = getattr(processor, "tokenizer", processor)
         self.config = config
         self._random = torch.Generator().manual_seed(config.seed)
         self._end_ids = _end_ids(model, self.tokenizer)
-        self._images = _ImageCache(model, processor, config.image_cache)
+        sees = hasattr(model.config, "vision_config")
+        self._backbone = SeeingBackbone(model, processor, config.image_cache) if sees else TextBackbone(model)
         ban_tokens(model, banned_token_ids(model.config, len(self.tokenizer)))
 
     @classmethod
@@ -182,10 +113,18 @@ class TorchEngine:
 
         Raises: OSError: there is no model in the folder.
         """
-        from transformers import AutoModelForImageTextToText, AutoProcessor
+        from transformers import (
+            AutoConfig,
+            AutoModelForCausalLM,
+            AutoModelForImageTextToText,
+            AutoProcessor,
+            AutoTokenizer,
+        )
 
-        processor: Any = AutoProcessor.from_pretrained(folder)
-        model = AutoModelForImageTextToText.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa")
+        sees = hasattr(AutoConfig.from_pretrained(folder), "vision_config")
+        kind: Any = AutoModelForImageTextToText if sees else AutoModelForCausalLM
+        processor: Any = (AutoProcessor if sees else AutoTokenizer).from_pretrained(folder)
+        model = kind.from_pretrained(folder, dtype=torch.float32, attn_implementation="sdpa")
         return cls(model, processor, config or EngineConfig())
 
     @torch.no_grad()
@@ -197,7 +136,7 @@ class TorchEngine:
         parameters = self.model.state_dict()
         for name, value in named:
             parameters[name].copy_(value)
-        self._images.forget_embeddings()
+        self._backbone.weights_changed()
 
     @torch.inference_mode()
     def generate(self, requests: Sequence[Request]) -> list[Generation]:
@@ -209,11 +148,11 @@ class TorchEngine:
 
         batch = _Batch(requests, self._end_ids, self.config.max_row_tokens, self._random)
         input_ids, attention_mask = _left_padded(requests, self.tokenizer.pad_token_id)
-        inputs, positions = self._prompt(input_ids, attention_mask, [each for r in requests for each in r.images])
-        next_position = positions.amax(dim=(0, 2)) + 1
+        prompt = self._backbone.prompt(input_ids, attention_mask, [each for r in requests for each in r.images])
+        inputs, positions, next_position = prompt.inputs, prompt.positions, prompt.next_position
         cache = DynamicCache(config=self.model.config.get_text_config())
         while True:
-            hidden = self.model.model.language_model(
+            hidden = self._backbone.language_model(
                 **inputs,
                 attention_mask=attention_mask,
                 position_ids=positions,
@@ -225,30 +164,8 @@ class TorchEngine:
                 return batch.generations()
             inputs = {"inputs_embeds": self.model.get_input_embeddings()(tokens[:, None])}
             attention_mask = torch.cat([attention_mask, torch.ones_like(attention_mask[:, :1])], dim=1)
-            positions = next_position[None, :, None].expand(3, -1, 1)
+            positions = self._backbone.positions(next_position)
             next_position = next_position + 1
-
-    def _prompt(
-        self, input_ids: Tensor, attention_mask: Tensor, images: Sequence[Image.Image]
-    ) -> tuple[dict[str, Any], Tensor]:
-        """Return the language model's inputs for the prompts, and their positions [3, rows, tokens]."""
-        embeddings = self.model.get_input_embeddings()(input_ids)
-        places = input_ids == self.model.config.image_token_id
-        seen = self._images.see(images) if images else None
-        if int(places.sum()) != (len(seen.embeddings) if seen else 0):
-            raise ValueError(f"{int(places.sum())} image tokens in the prompts do not fit {len(images)} images")
-        positions, _ = self.model.model.get_rope_index(
-            input_ids,
-            mm_token_type_ids=places.long(),
-            image_grid_thw=seen.grids if seen else None,
-            attention_mask=attention_mask,
-        )
-        if seen is None:
-            return {"inputs_embeds": embeddings}, positions
-        inputs: dict[str, Any] = {"inputs_embeds": embeddings.masked_scatter(places.unsqueeze(-1), seen.embeddings)}
-        if seen.deepstack:
-            inputs |= {"visual_pos_masks": places, "deepstack_visual_embeds": list(seen.deepstack)}
-        return inputs, positions
 
 
 class _Batch:

@@ -1,6 +1,7 @@
-"""A Qwen3-VL of about a million parameters, made from its config: untrained, with our own tokenizer.
+"""A Qwen of about a million parameters, made from its config: untrained, with our own tokenizer.
 
-What lets so small a model learn to see within minutes (docs/decisions.md has the trials):
+Without layers of vision it is a Qwen3, which reads only text; else a Qwen3-VL. What lets so small a model learn to see
+within minutes (docs/decisions.md has the trials):
 - Qwen3-VL has learnt position embeddings in its vision tower, and hands features of every vision layer to the language
   model. A Qwen2.5-VL of this size, with rotary positions only, did not learn to tell switches apart.
 - Pixel values are centred on white: an empty part of a screen is zero, so what is drawn stands out.
@@ -17,6 +18,8 @@ import torch
 from transformers import (
     PreTrainedTokenizerFast,
     Qwen2VLImageProcessor,
+    Qwen3Config,
+    Qwen3ForCausalLM,
     Qwen3VLConfig,
     Qwen3VLForConditionalGeneration,
     Qwen3VLProcessor,
@@ -42,6 +45,7 @@ class TinyModelConfig:
     key_value_heads: int = 2
     vision_hidden: int = 64
     vision_layers: int = 2
+    """0: the model reads only text."""
     vision_heads: int = 4
     max_positions: int = 4096
     init_std: float = 0.08
@@ -52,10 +56,16 @@ class TinyModelConfig:
             raise ValueError("hidden sizes must be multiples of their number of heads")
 
 
-def build_model(config: TinyModelConfig, tokenizer: PreTrainedTokenizerFast) -> Qwen3VLForConditionalGeneration:
+def build_model(
+    config: TinyModelConfig, tokenizer: PreTrainedTokenizerFast
+) -> Qwen3VLForConditionalGeneration | Qwen3ForCausalLM:
     """Return the model with random weights drawn from the config's seed."""
     torch.manual_seed(config.seed)
-    model: Any = Qwen3VLForConditionalGeneration(_hf_config(config, tokenizer))
+    model: Any = (
+        Qwen3VLForConditionalGeneration(_seeing_config(config, tokenizer))
+        if config.vision_layers
+        else Qwen3ForCausalLM(Qwen3Config(**_text_config(config, tokenizer)))
+    )
     for parameter in model.parameters():
         if parameter.dim() >= 2:
             torch.nn.init.normal_(parameter, std=config.init_std)
@@ -79,19 +89,21 @@ def build_processor(tokenizer: PreTrainedTokenizerFast, *, max_pixels: int) -> Q
 
 
 def save_tiny_model(
-    folder: Path, config: TinyModelConfig, tokenizer: PreTrainedTokenizerFast, *, max_pixels: int
+    folder: Path, config: TinyModelConfig, tokenizer: PreTrainedTokenizerFast, *, max_pixels: int | None
 ) -> int:
-    """Write a Hugging Face directory and return the number of parameters."""
+    """Write a Hugging Face directory and return the number of parameters. `max_pixels`: for models that see."""
     model: Any = build_model(config, tokenizer)
     model.save_pretrained(folder)
-    build_processor(tokenizer, max_pixels=max_pixels).save_pretrained(folder)
+    if config.vision_layers:
+        build_processor(tokenizer, max_pixels=max_pixels or 0).save_pretrained(folder)
+    else:
+        tokenizer.save_pretrained(folder)
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def _hf_config(config: TinyModelConfig, tokenizer: PreTrainedTokenizerFast) -> Qwen3VLConfig:
+def _text_config(config: TinyModelConfig, tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:
     token_id = tokenizer.convert_tokens_to_ids
-    head = config.hidden // config.heads
-    text = {
+    return {
         # A multiple of 16: odd sizes make slow matrix products.
         "vocab_size": math.ceil(len(tokenizer) / 16) * 16,
         "hidden_size": config.hidden,
@@ -99,19 +111,21 @@ def _hf_config(config: TinyModelConfig, tokenizer: PreTrainedTokenizerFast) -> Q
         "num_hidden_layers": config.layers,
         "num_attention_heads": config.heads,
         "num_key_value_heads": config.key_value_heads,
-        "head_dim": head,
+        "head_dim": config.hidden // config.heads,
         "max_position_embeddings": config.max_positions,
-        "rope_parameters": {
-            "rope_type": "default",
-            "rope_theta": 10000.0,
-            "mrope_section": _mrope_sections(head // 2),
-            "mrope_interleaved": True,
-        },
+        "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0},
         "bos_token_id": None,
         "eos_token_id": token_id(TURN_END),
         "pad_token_id": token_id(END_OF_TEXT),
         "tie_word_embeddings": False,
     }
+
+
+def _seeing_config(config: TinyModelConfig, tokenizer: PreTrainedTokenizerFast) -> Qwen3VLConfig:
+    token_id = tokenizer.convert_tokens_to_ids
+    text = _text_config(config, tokenizer)
+    sections = _mrope_sections(text["head_dim"] // 2)
+    text["rope_parameters"] |= {"mrope_section": sections, "mrope_interleaved": True}
     vision = {
         "depth": config.vision_layers,
         "hidden_size": config.vision_hidden,

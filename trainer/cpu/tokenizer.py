@@ -7,7 +7,7 @@ format, so that everything written for Qwen-VL (verl, vLLM, processors) takes it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,13 +62,30 @@ class Corpus:
     """Text whose words the merges are learnt from."""
     max_number: int
     """Whole numbers up to this become one token each."""
+    copied: tuple[str, ...] = ()
+    """Words that actions repeat from what the model is told: one token each, the same wherever they stand."""
 
 
-def fixed_phrases(rendered: Iterable[str], prompts: Iterable[str]) -> tuple[str, ...]:
-    """Return the parts of rendered actions between their numbers, and each line of the prompts."""
-    phrases = {piece for text in rendered for piece in re.split(r"\d+", text)}
+def copied_words(rendered: Iterable[str], told: Iterable[str]) -> tuple[str, ...]:
+    """Return the words of what the model is told that rendered actions repeat."""
+    return tuple(sorted(_words_of(rendered) & _words_of(told)))
+
+
+def _words_of(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in re.findall(r"[A-Za-z]\w+", text)}
+
+
+def fixed_phrases(rendered: Iterable[str], prompts: Iterable[str], copied: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the parts of rendered actions between their numbers and copied words, and each line of the prompts."""
+    between = re.compile("|".join((r"\d+", *(rf"\b{re.escape(word)}\b" for word in copied))))
+    phrases = {piece for text in rendered for piece in between.split(text)}
     phrases |= {line for prompt in prompts for line in prompt.split("\n")}
     return tuple(sorted(phrase for phrase in phrases if len(phrase) > 1))
+
+
+def tag_lines(told: Iterable[str]) -> tuple[str, ...]:
+    """Return the lines of what the model is told that are one tag."""
+    return tuple(sorted({line for text in told for line in text.split("\n") if re.fullmatch(r"</?\w+>", line)}))
 
 
 def build_tokenizer(corpus: Corpus, *, vocabulary: int) -> PreTrainedTokenizerFast:
@@ -76,7 +93,7 @@ def build_tokenizer(corpus: Corpus, *, vocabulary: int) -> PreTrainedTokenizerFa
 
     Raises: ValueError: the fixed phrases leave no room for the bytes and words.
     """
-    room = vocabulary - len(SPECIAL_TOKENS) - len(corpus.phrases)
+    room = vocabulary - len(SPECIAL_TOKENS) - len(corpus.phrases) - len(corpus.copied)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     if room < len(alphabet):
         raise ValueError(f"vocabulary {vocabulary} is too small: {len(corpus.phrases)} phrases leave {room} tokens")
@@ -91,6 +108,7 @@ def build_tokenizer(corpus: Corpus, *, vocabulary: int) -> PreTrainedTokenizerFa
     trainer = trainers.BpeTrainer(vocab_size=room, initial_alphabet=alphabet, show_progress=False)
     tokenizer.train_from_iterator(_training_texts(corpus), trainer)
     tokenizer.add_tokens([AddedToken(phrase, normalized=False) for phrase in corpus.phrases])
+    tokenizer.add_tokens([AddedToken(word, normalized=False, single_word=True) for word in corpus.copied])
     return _wrapped(tokenizer)
 
 

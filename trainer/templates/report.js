@@ -22,6 +22,14 @@
         { name: "held-out episodes, greedy (95 % interval)", color: "var(--accent)", values: column("eval_success"), bands: column("eval_band"), dots: true },
       ],
     });
+    const parts = [...new Set(steps.flatMap((step) => Object.keys(step.reward_parts || {})))].sort();
+    Charts.line(box("chart-parts"), {
+      xs, from: 0, to: 1, label: "Parts of the reward by GRPO step",
+      series: parts.map((name, index) => ({
+        name: name.replaceAll("_", " "), color: `var(--c${(index % 7) + 1})`,
+        values: steps.map((step) => (step.step === 0 ? null : (step.reward_parts || {})[name] ?? null)),
+      })),
+    });
     const small = [
       ["reward", "reward", "Mean reward", {}], ["entropy", "entropy", "Entropy", { from: 0 }], ["kl", "kl", "KL divergence", { from: 0 }],
       ["turns", "turns", "Turns an episode", { from: 0 }], ["malformed", "malformed", "Malformed turns", { from: 0, format: Charts.percent }],

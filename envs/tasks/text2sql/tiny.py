@@ -1,4 +1,4 @@
-"""Questions for a model of a million parameters: short, but the tables have to be looked up before a query can be right.
+"""Questions for a model of a million parameters. The tables have to be looked up before a query can be right.
 
 A database has two tables, drawn from the seed like their columns, and only one has the column that the question asks
 about. The goal names no table, so whoever answers without looking guesses. Splits differ in which column is asked for
