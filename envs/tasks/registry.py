@@ -70,6 +70,7 @@ def describe(task: type[Task]) -> TaskInfo:
 def default_registry() -> TaskRegistry:
     """Return every task that ships with RLFactory."""
     from envs.tasks.math_code import MATH_CODE_TASKS
+    from envs.tasks.mixed import MIXED_TASKS
     from envs.tasks.phone import PHONE_TASKS
     from envs.tasks.phone.tiny import TINY_TASKS
     from envs.tasks.search_qa import SEARCH_QA_TASKS
@@ -80,4 +81,4 @@ def default_registry() -> TaskRegistry:
 
     text_only = (*SEARCH_QA_TASKS, *TEXT2SQL_TASKS, *MATH_CODE_TASKS, *TRAVEL_TASKS)
     tiny = (*TINY_TASKS, *TINY_TEXT2SQL_TASKS, *TINY_SEARCH_TASKS)
-    return TaskRegistry((*PHONE_TASKS, *tiny, *text_only))
+    return TaskRegistry((*PHONE_TASKS, *tiny, *text_only, *MIXED_TASKS))

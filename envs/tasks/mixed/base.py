@@ -1,0 +1,114 @@
+"""What the tasks of the suite share: a phone with contacts and notes of its own, and a tool to look things up with."""
+
+from __future__ import annotations
+
+import random
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Self
+
+from emulators.device import Device
+from envs.tasks.mixed.people import citizens
+from envs.tasks.phone import clock_flows, contact_flows, note_flows
+from envs.tasks.phone.base import PhoneTask, pick
+from envs.tasks.phone.contacts import contact_pattern, is_saved
+from envs.tasks.phone.notes import Note, draw_notes, seed_notes
+from envs.tasks.phone.pools import Person
+from envs.tasks.phone.reading import alarms_at, contact_names, holds_text
+from envs.tasks.phone.seeding import seed_alarms, seed_contacts
+from envs.tasks.phone.times import Time
+from envs.tasks.task import Check, Outcome
+from envs.types import Split
+
+CONTACTS: Final = contact_flows.CONTACTS
+NOTES: Final = note_flows.NOTES
+CLOCK: Final = clock_flows.CLOCK
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixedTask(PhoneTask):
+    """Something is looked up, then something is done on a phone that has contacts and notes already."""
+
+    suite: ClassVar[str] = "mixed"
+    max_turns: ClassVar[int] = 30
+    lookup: ClassVar[str]
+    """What the agent is told of the tool."""
+
+    note: Note
+    """Of the task that reads or writes one; its text is for those that read it."""
+    other_notes: tuple[Note, ...]
+    contacts: tuple[Person, ...]
+    """Saved already, and none of the task's business."""
+
+    @classmethod
+    def sample(cls, rng: random.Random, split: Split) -> Self:
+        drawn = cls.draw(rng, split)
+        note, *others = draw_notes(rng, split, 3)
+        if text := cls.note_text(drawn):
+            note = Note(name=note.name, text=text, modified=note.modified)
+        return cls(
+            wording=pick(rng, cls.wordings, split),
+            note=note,
+            other_notes=tuple(others),
+            contacts=citizens(rng, split, 3, but=cls.strangers(drawn)),
+            **drawn,
+        )
+
+    @classmethod
+    @abstractmethod
+    def draw(cls, rng: random.Random, split: Split) -> dict[str, Any]:
+        """Return the template's own fields by name."""
+
+    @classmethod
+    def strangers(cls, drawn: Mapping[str, Any]) -> Sequence[str]:
+        """Return full names that no contact may have at the start."""
+        return ()
+
+    @classmethod
+    def note_text(cls, drawn: Mapping[str, Any]) -> str:
+        """Return what the note says, for a task that reads one."""
+        return ""
+
+    @property
+    def goal(self) -> str:
+        return f"{super().goal}\n\n{self.lookup}"
+
+    @property
+    def start_contacts(self) -> tuple[Person, ...]:
+        return self.contacts
+
+    async def setup(self, device: Device, *, timeout_s: float) -> None:
+        notes = (self.note, *self.other_notes) if self.note.key not in self.may_change() else self.other_notes
+        await seed_notes(device, notes, timeout_s=timeout_s)
+        await seed_contacts(device, sorted(self.start_contacts, key=lambda who: who.digits), timeout_s=timeout_s)
+        await seed_alarms(device, (), timeout_s=timeout_s)
+
+
+# --- what is to be done on the phone ---------------------------------------------------------------------------------
+
+
+def saved(outcome: Outcome, person: Person) -> tuple[Check, ...]:
+    named = person.full_name in contact_names(outcome.state)
+    return Check(name=f"a contact {person.full_name} exists", holds=named), is_saved(outcome, person)
+
+
+def saved_pattern(person: Person) -> str:
+    return contact_pattern(person)
+
+
+def rings(outcome: Outcome, time: Time) -> Check:
+    return Check(name=f"an alarm at {time} is on", holds="on" in alarms_at(outcome.state, time.text).values())
+
+
+def written(outcome: Outcome, note: Note, text: str) -> tuple[Check, ...]:
+    return (
+        Check(name=f"{note.name} exists", holds=note.key in outcome.state),
+        Check(name="it holds what was looked up", holds=holds_text(outcome.state, note.key, text)),
+    )
+
+
+def named(name: str, number: str) -> Person:
+    """Return the person of a full name of two words."""
+    first, _, last = name.partition(" ")
+    return Person(first=first, last=last, number=number)

@@ -1,0 +1,74 @@
+"""A task that needs a search and a query before the phone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from envs.tasks.hand import Hand
+from envs.tasks.mixed import databases, directory
+from envs.tasks.mixed.base import CLOCK, MixedTask, rings
+from envs.tasks.mixed.databases import Ride
+from envs.tasks.mixed.directory import DirectoryIndex, Entry, made_directory
+from envs.tasks.mixed.querying import SQL, first_train
+from envs.tasks.mixed.searching import LOOKUP
+from envs.tasks.phone import clock_flows
+from envs.tasks.phone.base import Pool
+from envs.tasks.search_qa.question import SEARCH
+from envs.tasks.task import Check, Outcome
+from envs.tools.search.tool import SearchTool
+from envs.tools.sql.tool import sql_tool
+from envs.tools.tool import ToolFactory
+from envs.types import Split
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainToPerson(MixedTask):
+    """Search for the town of a person, query the trains that go there, set an alarm."""
+
+    name: ClassVar[str] = "mixed.train_to_person"
+    description: ClassVar[str] = "Search for a person's town, query the train there, set an alarm"
+    splits: ClassVar[tuple[Split, ...]] = ("test",)
+    tools: ClassVar[tuple[str, ...]] = ("phone", SEARCH, SQL, "finish")
+    apps: ClassVar[tuple[str, ...]] = (CLOCK,)
+    lookup: ClassVar[str] = f"{LOOKUP} The tool `sql` queries this SQLite database:"
+    wordings: ClassVar[Pool[str]] = {
+        "test": (
+            "On Monday I go from {ride.origin} to the town where {entry.person.full_name} is the {entry.trade}, by the "
+            "first train after {ride.after}. Set an alarm for its departure.",
+        ),
+    }
+
+    entry: Entry
+    ride: Ride
+
+    @classmethod
+    def draw(cls, rng: random.Random, split: Split) -> dict[str, Any]:
+        entry = rng.choice(made_directory().entries[split])
+        return {"entry": entry, "ride": databases.draw_ride(rng, split, destination=entry.town)}
+
+    @property
+    def goal(self) -> str:
+        return f"{super().goal}\n\n{self.ride.timetable.ddl}"
+
+    def own_tools(self) -> Mapping[str, ToolFactory]:
+        return {
+            SEARCH: lambda context: SearchTool(context.services.of(DirectoryIndex).retriever),
+            SQL: sql_tool(self.ride.timetable.database),
+        }
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        return (rings(outcome, self.ride.leaves),)
+
+    def may_change(self) -> Sequence[str]:
+        return (f"alarms/{self.ride.leaves}/*",)
+
+    async def solve(self, hand: Hand) -> None:
+        town = await directory.town_of(hand, self.entry.person.full_name, self.entry.trade)
+        await clock_flows.add_alarm(hand, await first_train(hand, self.ride.origin, town, self.ride.after))
+        await hand.finish()
+
+
+BOTH: tuple[type[MixedTask], ...] = (TrainToPerson,)
