@@ -68,6 +68,9 @@ class Executor:
 
     async def _run_one(self, call: ToolCall, deadline: float) -> ToolResult:
         started = time.monotonic()
+        if started >= deadline:
+            for each in self.tools.values():
+                each.answer_for_lateness()
         tool = self.tools.get(call.name)
         max_chars = self._max_output_chars
         if tool is None:

@@ -19,7 +19,7 @@ from emulators.device import (
     TypeText,
     Wait,
 )
-from emulators.errors import ActionRejected
+from emulators.errors import ActionRejected, DeviceTimeout
 from envs.coordinates import ScreenSize, frame_sides, to_device
 from envs.tools.arguments import Arguments, read_choice, read_point, read_seconds, read_text, refuse_unknown
 from envs.tools.tool import CallContext, Rejected, Tool, ToolContext
@@ -29,6 +29,9 @@ MAX_TEXT_CHARS: Final = 4_000
 MAX_WAIT_S: Final = 20.0
 MAX_PRESS_S: Final = 10.0
 SETTLE_TIMEOUT_S: Final = 5.0
+SLOW_S: Final = 1.0
+"""For an action and the look at what it did, on average over a turn: a phone that takes longer, beyond what an action
+takes by its own definition, is to blame when the turn's time runs out. A screen that never rests is not."""
 
 ARGUMENTS_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "tap": ("coordinate",),
@@ -164,6 +167,8 @@ class PhoneClock:
     act_s: float = 0.0
     settle_s: float = 0.0
     actions: int = 0
+    slow_s: float = 0.0
+    """What the phone took beyond what was asked of it, screens that never rest left out."""
 
 
 class PhoneTool(Tool):
@@ -183,6 +188,7 @@ class PhoneTool(Tool):
     async def call(self, arguments: Mapping[str, JSON], context: CallContext) -> str:
         action = parse_action(arguments, self._context.coordinates, self._context.screen())
         if duration_s(action) >= context.timeout_s:
+            self.answer_for_lateness()
             raise Rejected(f"it would take longer than the {context.timeout_s:.1f} seconds that are left for this turn")
         started = time.perf_counter()
         deadline = started + context.timeout_s
@@ -193,9 +199,19 @@ class PhoneTool(Tool):
         acted = time.perf_counter()
         self.clock.actions += 1
         self.clock.act_s += acted - started
-        await self._device.settle(timeout_s=max(0.0, min(SETTLE_TIMEOUT_S, deadline - acted)))
-        self.clock.settle_s += time.perf_counter() - acted
+        settled = await self._device.settle(timeout_s=max(0.0, min(SETTLE_TIMEOUT_S, deadline - acted)))
+        settle_s = time.perf_counter() - acted
+        self.clock.settle_s += settle_s
+        self.clock.slow_s += max(0.0, acted - started - duration_s(action))
+        self.clock.slow_s += settle_s if settled.reason != "deadline" else 0.0
         return "Done."
+
+    def answer_for_lateness(self) -> None:
+        clock = self.clock
+        if clock.slow_s > SLOW_S * clock.actions:
+            raise DeviceTimeout(
+                f"{self._device.info.serial} is slow: {clock.slow_s:.1f} s for {clock.actions} actions of this turn"
+            )
 
     def fork(self, context: ToolContext) -> PhoneTool:
         return PhoneTool(context)

@@ -72,6 +72,13 @@ class Tool(ABC):
             DeviceError, InfrastructureError: what the tool stands on failed; the episode is void.
         """
 
+    def answer_for_lateness(self) -> None:
+        """Called in place of a call for which the turn's time is used up.
+
+        Raises: DeviceError: what the tool stands on was so slow that it used the time up, not the model.
+        """
+        return
+
     @abstractmethod
     def fork(self, context: ToolContext) -> Tool:
         """Return a tool in the same state for a forked session."""

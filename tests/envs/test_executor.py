@@ -6,9 +6,12 @@ import asyncio
 
 import pytest
 
-from emulators.errors import DeviceLost
+from benchmarks.slow_phones import SlowSource
+from emulators.errors import DeviceLost, DeviceTimeout
 from envs.coordinates import ScreenSize
 from envs.tools.executor import NOT_RUN, Executor, shorten
+from envs.tools.finish import FinishTool
+from envs.tools.phone import PhoneTool
 from envs.tools.tool import ToolContext
 from envs.types import CoordinateFrame, ToolStatus
 
@@ -123,3 +126,25 @@ async def test_long_output_keeps_head_and_tail(executor, call):
 def test_shorten_keeps_what_fits(length):
     text = "x" * length
     assert (shorten(text, 10) == text) == (length <= 10)
+
+
+async def play_for_two_seconds(call, seconds_asked, *, last="phone"):
+    """Ask a phone that takes 1.1 s for everything for more than fits, and return what came of it."""
+    device = await SlowSource(1.1).start()
+    size = ScreenSize(width_px=540, height_px=1200, image_width_px=540, image_height_px=1200)
+    context = ToolContext(session="s", device=device, coordinates=CoordinateFrame.DEVICE_PX, screen=lambda: size)
+    executor = Executor({"phone": PhoneTool(context), "finish": FinishTool(context)}, max_output_chars=100)
+    waits = [call("phone", action="wait", seconds=seconds_asked, id=str(index)) for index in range(2)]
+    end = call("finish", status="success", id="2") if last == "finish" else call("phone", action="key", key="HOME", id="2")
+    return await executor.run([*waits, end], timeout_s=2.0)
+
+
+@pytest.mark.parametrize("last", ["phone", "finish"])
+async def test_time_that_a_slow_phone_used_up_is_the_phones_fault(call, last):
+    with pytest.raises(DeviceTimeout, match=r"slow-1 is slow: 2\.\d s for 2 actions"):
+        await play_for_two_seconds(call, 0.0, last=last)
+
+
+async def test_time_that_was_asked_for_is_the_callers_own(call):
+    results = await play_for_two_seconds(call, 0.5)
+    assert [each.status for each in results] == [ToolStatus.OK, ToolStatus.OK, ToolStatus.TIMEOUT]
