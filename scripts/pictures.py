@@ -1,18 +1,23 @@
-"""Make the pictures of the README: `python scripts/pictures.py phones | curve RUN`.
+"""Make the pictures of README and docs: `python scripts/pictures.py phones | mixed | curve RUN`.
 
-`phones` draws screens of a simulated phone; `curve` takes the success chart out of a run's report, in Chromium.
+`phones` draws screens of a simulated phone; `mixed` an episode with a tool and a phone, played by its oracle; `curve`
+takes the success chart out of a run's report, in Chromium.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import base64
+import io
 import shutil
 import tempfile
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PIL import Image, ImageDraw, ImageFilter
+import font_roboto
+from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from emulators.simulator.phone import Phone, PhoneConfig
 
@@ -50,8 +55,12 @@ SCREENS = (
 
 
 def phones(target: Path) -> None:
-    """Draw screens beside each other, each in a thin frame."""
-    screens = [framed(make()) for make in SCREENS]
+    """Draw screens of a phone."""
+    side_by_side([framed(make()) for make in SCREENS], target)
+
+
+def side_by_side(screens: Sequence[Image.Image], target: Path) -> None:
+    """Write pictures of equal height beside each other, each with a shadow."""
     width = sum(screen.width for screen in screens) + GAP_PX * (len(screens) + 1)
     height = screens[0].height + 2 * GAP_PX
     sheet = Image.new("RGB", (width, height), BACKGROUND)
@@ -63,6 +72,59 @@ def phones(target: Path) -> None:
         sheet.paste(screen, (left, GAP_PX), screen)
         left += screen.width + GAP_PX
     sheet.save(target, optimize=True)
+
+
+def mixed(target: Path) -> None:
+    """Draw an episode of the suite `mixed`: what was asked, what the tool said, and what came of it on the phone."""
+    goal, said, screens = asyncio.run(played("mixed.trade_to_contact"))
+    shown = [framed(screens[index]) for index in (0, -2, -1)]
+    side_by_side([conversation(goal, said, shown[0].height), *shown], target)
+
+
+async def played(task: str) -> tuple[str, list[tuple[str, str]], list[Image.Image]]:
+    """Let the oracle play; return the goal, (call, answer) of the tool, and the screens, of which the last differ."""
+    from envs.client import EnvClient
+    from envs.oracle import play
+    from envs.phones import PhonesConfig, phone_source
+    from envs.server import ServerConfig, serving
+
+    source = phone_source(PhonesConfig(phones=1))
+    async with serving(ServerConfig(), phones=source) as server, EnvClient(server.address) as client:
+        record = await play(client, task, seed=1)
+    pictures = [record.first.image, *(step.result.observation.image for step in record.steps)]
+    screens: list[Image.Image] = []
+    data = b""
+    for picture in pictures:
+        assert picture is not None
+        if picture.data != data:
+            screens.append(Image.open(io.BytesIO(picture.data)).convert("RGB"))
+        data = picture.data
+    said = [
+        (f'search("{call.arguments["query"]}")', result.text.splitlines()[0])
+        for step in record.steps
+        for call, result in zip(step.calls, step.result.results, strict=True)
+        if call.name == "search"
+    ]
+    return record.goal.partition("\n")[0], said, screens
+
+
+def conversation(goal: str, said: Sequence[tuple[str, str]], height: int) -> Image.Image:
+    """Draw goal, calls and answers as text on a card."""
+    size, line = 17, 25
+    plain, bold = (ImageFont.truetype(font, size) for font in (font_roboto.Roboto, font_roboto.RobotoMedium))
+    card = Image.new("RGBA", (SCREEN_WIDTH_PX + 60, height), (0, 0, 0, 0))
+    pen = ImageDraw.Draw(card)
+    pen.rounded_rectangle((0, 0, card.width - 1, card.height - 1), 24, fill=(255, 255, 255, 255))
+    top = 28
+    paragraphs = [(goal, bold, (28, 30, 34))]
+    for call, answer in said:
+        paragraphs += [(call, bold, (28, 84, 178)), (answer, plain, (74, 80, 90))]
+    for text, font, colour in paragraphs:
+        for each in textwrap.wrap(text, 40):
+            pen.text((26, top), each, font=font, fill=colour)
+            top += line
+        top += line // 2
+    return card
 
 
 def framed(screen: Image.Image) -> Image.Image:
@@ -117,11 +179,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python scripts/pictures.py", description="Make the README's pictures.")
     commands = parser.add_subparsers(dest="what", required=True)
     commands.add_parser("phones")
+    commands.add_parser("mixed")
     commands.add_parser("curve").add_argument("run", type=Path)
     arguments = parser.parse_args()
     IMAGES.mkdir(parents=True, exist_ok=True)
     if arguments.what == "phones":
         phones(IMAGES / "phone.png")
+    elif arguments.what == "mixed":
+        mixed(IMAGES / "mixed.png")
     else:
         curve(arguments.run, IMAGES / "learning_curve.png")
 
