@@ -1,6 +1,7 @@
 """What a service keeps of its promises while everything under it breaks: `python -m benchmarks.chaos [--json]`.
 
-Oracles play episodes side by side; meanwhile phones, adb server and service are killed, paused, cut off and filled up.
+Oracles play episodes side by side; meanwhile phones, sandboxes, adb server and service are killed, paused, cut off and
+filled up.
 What is measured stands in benchmarks/README.md.
 """
 
@@ -16,8 +17,8 @@ import sys
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field
 from typing import get_args
 
@@ -32,6 +33,8 @@ from envs.tasks.hand import PlayedSession
 from envs.types import Observation, Reward, SessionOptions, StepResult, ToolCall
 
 SUITE = "phone"
+SANDBOX_SUITE = "math_code"
+"""Played beside it where there are containers: an episode of it after two of the other."""
 CALM_S = 10.0
 """Without faults, at the beginning: what throughput ought to be."""
 WINDOW_S = 2.0
@@ -144,6 +147,20 @@ async def play_one(client: EnvClient, task: str, seed: int, play: Play) -> bool:
     return True
 
 
+async def specimens(client: EnvClient, *, with_sandboxes: bool) -> Iterator[tuple[str, int]]:
+    """Return tasks and seeds to play, without end."""
+
+    async def drawn(suite: str) -> Iterator[tuple[str, int]]:
+        names = [task.name for task in await client.list_tasks(suite=suite, split="train")]
+        return ((names[index % len(names)], index // len(names)) for index in itertools.count())
+
+    phones = await drawn(SUITE)
+    if not with_sandboxes:
+        return phones
+    sandboxes = await drawn(SANDBOX_SUITE)
+    return itertools.chain.from_iterable(zip(phones, phones, sandboxes, strict=True))
+
+
 async def strike(play: Play, kinds: Sequence[Fault], number: int) -> tuple[float, dict[str, float], int]:
     """Do one fault after another; return calm throughput, the longest recovery by kind, and how many were done."""
     await asyncio.sleep(CALM_S)
@@ -219,8 +236,7 @@ async def measure(
     chance = random.Random(seed)
     play = Play(wanted=episodes)
     async with service, EnvClient(service.address) as client:
-        names = [task.name for task in await client.list_tasks(suite=SUITE, split="train")]
-        specs = ((names[index % len(names)], index // len(names)) for index in itertools.count())
+        specs = await specimens(client, with_sandboxes=service.transport == "docker")
 
         async def worker() -> None:
             task, task_seed = next(specs)
@@ -230,8 +246,12 @@ async def measure(
                 else:
                     await asyncio.sleep(RETRY_S)
 
-        with closing(Containers(service, chance)) if service.transport == "docker" else nullcontext() as containers:
-            kinds = [each for each in faults(Processes(service, chance), containers) if only in each.name]
+        with ExitStack() as stack:
+            containers = sandboxes = None
+            if service.transport == "docker":
+                containers = stack.enter_context(closing(Containers(service, chance, kind="simulator")))
+                sandboxes = stack.enter_context(closing(Containers(service, chance, kind="sandbox")))
+            kinds = [each for each in faults(Processes(service, chance), containers, sandboxes) if only in each.name]
             if not kinds:
                 raise SystemExit("error: no kind of fault has these words in its name")
             workers = [asyncio.create_task(worker()) for _ in range(concurrency)]

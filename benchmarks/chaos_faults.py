@@ -15,7 +15,7 @@ import docker
 from docker.errors import APIError, NotFound
 
 from benchmarks.chaos_service import ServiceUnderFire
-from emulators.engine.spec import LABEL_CELL, LABEL_OWNER
+from emulators.engine.spec import LABEL_CELL, LABEL_KIND, LABEL_OWNER
 
 PAUSE_S: Final = 5.0
 _FILL = "f=open('/tmp/fill','wb')\nwhile True: f.write(bytes(1<<20))"
@@ -32,12 +32,13 @@ class Fault:
 
 
 class Containers:
-    """The containers of the service, through the engine's SDK."""
+    """The containers of one kind that the service has, through the engine's SDK."""
 
-    def __init__(self, service: ServiceUnderFire, chance: random.Random) -> None:
+    def __init__(self, service: ServiceUnderFire, chance: random.Random, *, kind: str) -> None:
         self._client = docker.from_env()
         self._service = service
         self._chance = chance
+        self._kind = kind
 
     def close(self) -> None:
         self._client.close()
@@ -46,7 +47,7 @@ class Containers:
         """Return a running container of the service, None when there is none."""
         found = [
             each
-            for each in self._client.containers.list(filters={"label": LABEL_CELL})
+            for each in self._client.containers.list(filters={"label": f"{LABEL_KIND}={self._kind}"})
             if f":{self._service.pid}:" in each.labels.get(LABEL_OWNER, "") and each.status == "running"
         ]
         return self._chance.choice(found) if found else None
@@ -167,26 +168,28 @@ class Processes:
         return True
 
 
-def faults(processes: Processes, containers: Containers | None) -> Sequence[Fault]:
-    """Return every kind of harm, in the order in which it is done."""
+def faults(processes: Processes, phones: Containers | None, sandboxes: Containers | None) -> Sequence[Fault]:
+    """Return every kind of harm, in the order in which it is done; None: no containers of this kind."""
     common = [
         Fault("adb server killed", processes.kill_adb),
         Fault("adb server hung", processes.hang_adb),
         Fault("service killed", processes.kill_service),
         Fault("service paused", processes.pause_service),
     ]
-    if containers is None:
+    if phones is None or sandboxes is None:
         return [
             Fault("phones killed", processes.kill_phones),
             Fault("phones paused", processes.pause_phones),
             *common,
         ]
     return [
-        Fault("container killed", containers.kill),
-        Fault("container paused", containers.pause),
-        Fault("container cut off", containers.cut_off),
-        Fault("container's disk filled", containers.fill_disk),
-        Fault("container's memory filled", containers.fill_memory),
-        Fault("container stopped", containers.stop),
+        Fault("container killed", phones.kill),
+        Fault("container paused", phones.pause),
+        Fault("container cut off", phones.cut_off),
+        Fault("container's disk filled", phones.fill_disk),
+        Fault("container's memory filled", phones.fill_memory),
+        Fault("container stopped", phones.stop),
+        Fault("sandbox killed", sandboxes.kill),
+        Fault("sandbox paused", sandboxes.pause),
         *common,
     ]

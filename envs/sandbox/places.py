@@ -39,6 +39,11 @@ class Place(Protocol):
         """Return the next line. Raises: PlaceLost."""
         ...
 
+    @property
+    def ended(self) -> bool:
+        """It has ended by itself."""
+        ...
+
     async def end(self) -> None:
         """End whatever runs there. Idempotent."""
         ...
@@ -92,6 +97,10 @@ class ContainerPlace:
         self._buffer = bytearray(rest)
         return line
 
+    @property
+    def ended(self) -> bool:
+        return self._reader.at_eof()
+
     async def end(self) -> None:
         if self._removing is None:
             self._writer.close()
@@ -142,6 +151,10 @@ class LocalPlace:
             return (await self._stdout.readuntil(b"\n")).rstrip(b"\n")
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
             raise PlaceLost("its process ended") from None
+
+    @property
+    def ended(self) -> bool:
+        return self._process.returncode is not None
 
     async def end(self) -> None:
         self._stdin.close()

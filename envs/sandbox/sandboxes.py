@@ -45,6 +45,11 @@ class Interpreter:
         self.lost = False
         """Its place has ended: another has to be opened."""
 
+    @property
+    def ended_idle(self) -> bool:
+        """Its place has ended between two runs: what code left running ends with the run, so code had no part in it."""
+        return not self.lost and self._place.ended
+
     async def run(self, code: str, *, timeout_s: float) -> Ran:
         """Run code; whatever it does, this returns within `timeout_s` and a grace. Cancelling it ends the sandbox."""
         request = json.dumps({"code": code, "timeout_s": timeout_s}).encode("ascii") + b"\n"
@@ -95,13 +100,18 @@ class Sandboxes:
         self._open = {each for each in self._open if not each.lost}
         if len(self._open) >= self.config.max_open:
             raise LimitExceeded(f"{len(self._open)} sandboxes are open; max_open is {self.config.max_open}")
-        starting = self._spares.pop(0) if self._spares else asyncio.create_task(self._start())
-        self._refill()
-        try:
-            interpreter = Interpreter(await asyncio.shield(starting))
-        except asyncio.CancelledError:
-            self._spares.append(starting)
-            raise
+        while True:
+            starting = self._spares.pop(0) if self._spares else asyncio.create_task(self._start())
+            self._refill()
+            try:
+                place = await asyncio.shield(starting)
+            except asyncio.CancelledError:
+                self._spares.append(starting)
+                raise
+            if not place.ended:
+                break
+            await place.end()  # a spare one that something happened to
+        interpreter = Interpreter(place)
         self._open.add(interpreter)
         return interpreter
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from envs.errors import InfrastructureError
 from envs.sandbox.sandboxes import GRACE_S, Interpreter, Ran, RunStatus, Sandboxes
 from envs.tools.arguments import read_text, refuse_unknown
 from envs.tools.tool import CallContext, Tool, ToolContext, ToolError
@@ -59,6 +60,10 @@ class PythonTool(Tool):
         return _told(ran, timeout_s)
 
     async def _opened(self) -> Interpreter:
+        if self._interpreter is not None and self._interpreter.ended_idle:
+            await self._sandboxes.release(self._interpreter)
+            if self._history:
+                raise InfrastructureError("the session's sandbox has ended, and with it the variables of its code")
         if self._interpreter is None or self._interpreter.lost:
             self._interpreter = await self._sandboxes.open()
         return self._interpreter

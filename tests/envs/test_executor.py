@@ -135,7 +135,11 @@ async def play_for_two_seconds(call, seconds_asked, *, last="phone"):
     context = ToolContext(session="s", device=device, coordinates=CoordinateFrame.DEVICE_PX, screen=lambda: size)
     executor = Executor({"phone": PhoneTool(context), "finish": FinishTool(context)}, max_output_chars=100)
     waits = [call("phone", action="wait", seconds=seconds_asked, id=str(index)) for index in range(2)]
-    end = call("finish", status="success", id="2") if last == "finish" else call("phone", action="key", key="HOME", id="2")
+    end = (
+        call("finish", status="success", id="2")
+        if last == "finish"
+        else call("phone", action="key", key="HOME", id="2")
+    )
     return await executor.run([*waits, end], timeout_s=2.0)
 
 

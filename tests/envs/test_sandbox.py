@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from envs.coordinates import ScreenSize
-from envs.errors import LimitExceeded, TaskError
+from envs.errors import InfrastructureError, LimitExceeded, TaskError
 from envs.sandbox.config import SandboxConfig
 from envs.sandbox.interpreter import MAX_OUTPUT_BYTES
 from envs.sandbox.sandboxes import Interpreter, Ran, RunStatus, Sandboxes
@@ -102,18 +102,40 @@ async def test_a_flood_keeps_its_head_and_tail(python):
     assert (await python.run("1", timeout_s=10)).output == "1\n"
 
 
-async def test_a_killed_sandbox_is_told_and_the_tool_opens_another(sandboxes):
-    services = Services(sandboxes)
-    tool = PythonTool(tool_context(services))
-    context = CallContext(timeout_s=20)
-    assert await tool.call({"code": "x = 5"}, context) == "(no output)"
+async def test_a_sandbox_that_ends_under_its_code_is_told_and_the_tool_opens_another(sandboxes, eventually):
+    tool, context = PythonTool(tool_context(Services(sandboxes))), CallContext(timeout_s=20)
+    running = asyncio.create_task(tool.call({"code": "import time; time.sleep(60)"}, context))
+    await eventually(lambda: len(_interpreters()) == 2)
     for process in _interpreters():
         process.kill()
     with pytest.raises(ToolError, match="the sandbox ended: its process ended; its variables are gone"):
-        await tool.call({"code": "x"}, context)
-    with pytest.raises(ToolError, match="NameError"):
+        await running
+    assert await tool.call({"code": "6 * 7"}, context) == "42"
+    await tool.close()
+
+
+async def test_variables_lost_between_two_calls_void_the_episode(sandboxes, eventually):
+    tool, context = PythonTool(tool_context(Services(sandboxes))), CallContext(timeout_s=20)
+    assert await tool.call({"code": "x = 5"}, context) == "(no output)"
+    for process in _interpreters():
+        process.kill()
+    await eventually(lambda: tool._interpreter.ended_idle)
+    with pytest.raises(InfrastructureError, match="sandbox has ended, and with it the variables"):
         await tool.call({"code": "x"}, context)
     await tool.close()
+
+
+async def test_a_spare_sandbox_that_has_ended_is_never_given_out(eventually):
+    sandboxes = Sandboxes(SandboxConfig(unsafe_local=True, spares=1))
+    python = await sandboxes.open()
+    await eventually(lambda: len(_interpreters()) == 2)
+    (spare,) = [await each for each in sandboxes._spares]
+    for process in _interpreters():
+        process.kill()
+    await eventually(lambda: spare.ended and python.ended_idle)
+    other = await sandboxes.open()
+    assert (await other.run("6 * 7", timeout_s=10)).output == "42\n"
+    await sandboxes.close()
 
 
 async def test_the_tool_gives_words_for_each_end(sandboxes):

@@ -13,7 +13,7 @@ from envs.rewards.verdict import Verdict
 from envs.sandbox.sandboxes import Sandboxes
 from envs.sandbox.tool import PythonTool
 from envs.services import Services
-from envs.tasks.hand import Hand
+from envs.tasks.hand import Hand, OracleStuck
 from envs.tasks.math_code import problems
 from envs.tasks.math_code.problems import Draw, Maker, Problem
 from envs.tasks.task import Check, Outcome, Task
@@ -77,7 +77,11 @@ class MathTask(Task):
         return (Check(name="right", holds=right),)
 
     async def solve(self, hand: Hand) -> None:
-        await hand.finish(answer=await hand.call("python", code=self.problem.code))
+        try:
+            answer = await hand.call("python", code=self.problem.code)
+        except OracleStuck:  # the tool says of a sandbox that was lost that the next call has a new one
+            answer = await hand.call("python", code=self.problem.code)
+        await hand.finish(answer=answer)
 
 
 class Counting(MathTask):
