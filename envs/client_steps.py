@@ -69,13 +69,14 @@ class _Stream:
         self._changed.set()
         try:
             async with asyncio.timeout(timeout_s):
-                return await answer
+                response: pb.StepResponse = await answer
         except TimeoutError:
             raise _failure(grpc.StatusCode.DEADLINE_EXCEEDED, f"no answer within {timeout_s:.1f} s") from None
         finally:
             if self._waiting.pop(number, None) is not None:
                 self._given_up.append(number)
                 self._changed.set()
+        return response
 
     async def aclose(self) -> None:
         self._call.cancel()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ from envs.tools.runtime import RuntimeConfig, ToolRuntime
 from envs.trust import ServerTrust
 from envs.v1 import env_pb2 as pb
 from envs.v1 import env_pb2_grpc as pb_grpc
+
+log = logging.getLogger(__name__)
 
 SERVICE_NAME: Final = pb.DESCRIPTOR.services_by_name["EnvService"].full_name
 
@@ -108,11 +111,16 @@ class EnvServer:
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
 
     async def stop(self) -> None:
-        """Refuse new sessions, let calls under way end within `drain_s`, then stop listening. Idempotent."""
+        """Refuse new sessions, let calls under way end within `drain_s`, then stop listening. Idempotent.
+
+        A call that waits for a phone is refused, too: it would get one only to lose it.
+        """
         server, self._server = self._server, None
         if server is None:
             return
         self.host.draining = True
+        if self.host.pool is not None:
+            self.host.pool.lend_no_more()
         self.host.events.close()
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         self._service.end_step_streams()
@@ -162,6 +170,7 @@ async def serving(
                 Pool(phones, pool or PoolConfig(phones=1), metrics=PoolMetrics(metrics))
             )
             await _warm_up(held)
+            stack.push_async_callback(_drain, held, timeout_s=config.drain_s)
         shared = await stack.enter_async_context(services or Services())
         runtime = await stack.enter_async_context(
             ToolRuntime(config.tool_calls, cache=ResultCache(config.tool_cache), metrics=ToolMetrics(metrics))
@@ -182,6 +191,12 @@ async def serving(
         await server.start()
         stack.push_async_callback(server.stop)
         yield server
+
+
+async def _drain(pool: Pool, *, timeout_s: float) -> None:
+    """Wait until the sessions that were closed have given their phones back."""
+    if not await pool.drain(timeout_s=timeout_s):
+        log.warning("phones lent still after %g s, and stopped now: %d", timeout_s, pool.summary().leases)
 
 
 async def _warm_up(pool: Pool) -> None:

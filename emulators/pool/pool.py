@@ -75,9 +75,13 @@ class Pool:
             errors.append(error)
         raise DeviceError(f"no phone could be started: {errors[0]}")
 
+    def lend_no_more(self) -> None:
+        """Refuse clients from now on, those that wait too; phones that are lent stay so."""
+        self._desk.close("the pool is closing")
+
     async def drain(self, *, timeout_s: float) -> bool:
         """Lend no more phones, and wait for those that are lent; False when some were not back in time."""
-        self._desk.close("the pool is closing")
+        self.lend_no_more()
         try:
             async with asyncio.timeout(timeout_s):
                 await self._desk.all_returned()
