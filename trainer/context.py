@@ -36,10 +36,14 @@ class RowBudget:
     """At most this from the first sampled token on: turns, observations and all."""
     turn_tokens: int
     """At most this sampled in one turn."""
+    told_tokens: int | None = None
+    """At most this much text told between two turns; the middle of more is cut. None: as much as there is."""
 
     def __post_init__(self) -> None:
         if not 0 < self.turn_tokens <= self.response_tokens or self.prompt_tokens < 1:
             raise ValueError(f"a turn of {self.turn_tokens} tokens does not fit {self}")
+        if self.told_tokens is not None and self.told_tokens < 1:
+            raise ValueError(f"told_tokens must be at least 1, got {self.told_tokens}")
 
     def room(self, *, prompt: int, row: int) -> int:
         """Return how many tokens the next turn may sample; 0 or less when the row is full."""

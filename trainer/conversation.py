@@ -7,7 +7,7 @@ rollout servers, on `trainer.cpu.engine` alone, and on a scripted engine in test
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from envs.types import ImageRef
@@ -54,6 +54,10 @@ class ChatTokens(Protocol):
         """Return the text; `special`: with special tokens, runs of image tokens shortened to one."""
         ...
 
+    def shortened(self, text: str, max_tokens: int) -> str:
+        """Return the text, or of a longer one its beginning and its end."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reply:
@@ -90,6 +94,9 @@ class TokenConversation:
             RowFull: the row has no room for another turn; it was not changed.
             ValueError: the first prompt is longer than its budget: a mistake of the configuration.
         """
+        if self._history and self._budget.told_tokens is not None:
+            limit = self._budget.told_tokens
+            messages = [replace(each, text=self._chat.shortened(each.text, limit)) for each in messages]
         context = await self._context(messages)
         images = [message.image for message in messages if message.image is not None]
         row = [*self.trajectory.token_ids, *context]

@@ -23,6 +23,10 @@ class RolloutSettings:
     dialect: str
     turn_tokens: int
     """Limit of one model turn."""
+    told_tokens: int | None
+    """Limit of what the model is told between two turns."""
+    max_turns: int | None
+    """Fewer than the tasks' own."""
     image_format: ImageFormat
     image_quality: int
     max_pixels: int | None
@@ -43,9 +47,11 @@ class RolloutSettings:
             run_folder=str(config["run_folder"]),
             dialect=str(config["dialect"]),
             turn_tokens=int(config["turn_tokens"]),
+            told_tokens=_number(config.get("told_tokens")),
+            max_turns=_number(config.get("max_turns")),
             image_format=ImageFormat(image["format"]),
             image_quality=int(image["quality"]),
-            max_pixels=None if image["max_pixels"] is None else int(image["max_pixels"]),
+            max_pixels=_number(image["max_pixels"]),
             record_every_train=int(record["every_train"]),
             record_every_eval=int(record["every_eval"]),
             rollout=RolloutConfig(**{name: deadlines[name] for name in deadlines}),
@@ -59,9 +65,14 @@ class RolloutSettings:
             image_quality=self.image_quality,
             max_pixels=self.max_pixels,
             with_tree=with_tree,
+            max_turns=self.max_turns,
             step_timeout_s=self.rollout.step_timeout_s,
         )
         return session_options(dialect, asked)
+
+
+def _number(value: Any) -> int | None:
+    return None if value is None else int(value)
 
 
 def _trust_files(section: Mapping[str, Any]) -> ClientTrustFiles:

@@ -43,6 +43,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
             prompt_tokens=self.rollout_config.prompt_length,
             response_tokens=self.rollout_config.response_length,
             turn_tokens=self._settings.turn_tokens,
+            told_tokens=self._settings.told_tokens,
         )
         self._ban = self._banned_bias() if self.processor and self.rollout_config.name == "vllm" else {}
         self._steps: dict[str, Any] = {}

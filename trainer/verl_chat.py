@@ -7,13 +7,16 @@ import io
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from PIL import Image
 from verl.utils.tokenizer.continuous_token_wiring import create_continuous_token_builder
 
 from envs.types import ImageRef
 from trainer.context import Message
+
+CUT: Final = " [...] "
+"""Stands for the middle of what was too long."""
 
 
 class VerlChatTokens:
@@ -47,6 +50,15 @@ class VerlChatTokens:
         if merged.removed_prefix_token_count:
             raise ValueError("this model's template rewrites the end of a turn, so a row cannot only grow")
         return list(merged.token_ids[len(row) :])
+
+    def shortened(self, text: str, max_tokens: int) -> str:
+        ids = self._tokenizer.encode(text, add_special_tokens=False)
+        if len(ids) <= max_tokens:
+            return text
+        # The end, too: it closes what the beginning opened.
+        tail = max_tokens // 8
+        head = self._tokenizer.decode(ids[: max_tokens - tail])
+        return f"{head}{CUT}{self._tokenizer.decode(ids[len(ids) - tail :])}"
 
     def decode(self, token_ids: Sequence[int], *, special: bool) -> str:
         text: str = self._tokenizer.decode(list(token_ids), skip_special_tokens=not special)

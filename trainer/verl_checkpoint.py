@@ -51,6 +51,7 @@ class CheckpointPolicy(ModelPolicy):
             prompt_tokens=recipe.data.max_prompt_length if recipe else LARGE_ROW_TOKENS // 2,
             response_tokens=recipe.data.max_response_length if recipe else LARGE_ROW_TOKENS // 2,
             turn_tokens=settings.turn_tokens if settings else config.max_tokens,
+            told_tokens=settings.told_tokens if settings else None,
         )
         self._engine: BatchingEngine | None = None
         self._chat: VerlChatTokens | None = None
