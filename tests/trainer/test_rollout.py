@@ -43,6 +43,9 @@ class Letters:
     def decode(self, token_ids: Sequence[int], *, special: bool) -> str:
         return "".join(map(chr, token_ids))
 
+    def shortened(self, text: str, max_tokens: int) -> str:
+        return text[:max_tokens]
+
     def _encode(self, messages: Sequence[Message]) -> list[int]:
         return [ord(letter) for message in messages for letter in f"[{message.role}]{message.text}\n"]
 
