@@ -44,6 +44,9 @@ def up(
     realtime: Annotated[bool, typer.Option(help="The phones' time runs with this machine's clock.")] = False,
     image: Annotated[str, typer.Option(help="Of the containers; empty: the backend's own.")] = "",
     cpus: Annotated[float, typer.Option(min=0, help="That a container may use. 0: all.")] = 0.0,
+    allow: Annotated[
+        list[str] | None, typer.Option(metavar="HOST:PORT", help="Phones may reach this; repeat it for more.")
+    ] = None,
     port: Annotated[
         int,
         typer.Option(
@@ -82,6 +85,7 @@ def up(
                 realtime=realtime,
                 image=image,
                 cpus=cpus,
+                allow=tuple(allow or ()),
             )
             with _engine(docker_host, backend) as engine:
                 _up(engine, standing, as_json=as_json)

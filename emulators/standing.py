@@ -46,6 +46,8 @@ class StandingConfig:
     """"": the backend's own."""
     cpus: float = 0.0
     """That a container may use. 0: all."""
+    allow: tuple[str, ...] = ()
+    """HOST:PORT that the phones may reach; see `CellSpec`."""
 
     def __post_init__(self) -> None:
         for name in ("phones", "phones_per_container"):
@@ -94,6 +96,7 @@ class StandingConfig:
                 command=(*command, "--realtime") if self.realtime else command,
                 limits=ContainerLimits(memory_mb=memory_for(phones), cpus=self.cpus),
                 phones=phones,
+                allow=self.allow,
             )
         spec = CellSpec(
             image=image,
@@ -101,6 +104,7 @@ class StandingConfig:
             scope=Scope.STANDING,
             limits=ContainerLimits(memory_mb=_MEMORY_MB[self.backend], pids=4096, cpus=self.cpus, tmp_mb=512),
             phones=1,
+            allow=self.allow,
             read_only=False,
         )
         if self.backend is Backend.REDROID:

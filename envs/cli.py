@@ -17,6 +17,7 @@ from envs.errors import TaskError
 from envs.phones import PhonesConfig, Transport, discovery_folders, phone_source
 from envs.serve_options import (
     AdbPort,
+    Allow,
     DockerHost,
     Image,
     JudgePlace,
@@ -78,6 +79,7 @@ def serve(
     judge: JudgePlace = "",
     text2sql: Text2SqlFolder = None,
     unsafe_local: UnsafeLocal = False,
+    allow: Allow = None,
     token_file: TokenFile = None,
     tls_cert: ServerCertificate = None,
     tls_key: ServerKey = None,
@@ -91,7 +93,7 @@ def serve(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is told by us, in one line
     from envs.event_loop import run
     from envs.limits import Limits
-    from envs.sandbox.config import SandboxConfig
+    from envs.sandbox.config import SandboxConfig, allow_lists
     from envs.server import ServerConfig
     from envs.tasks.search_qa.options import JUDGE_KEY_VARIABLE, QuestionOptions
     from envs.tools.cache import CacheConfig
@@ -132,7 +134,7 @@ def serve(
             phones_config,
             asked,
             text2sql=text2sql,
-            sandbox=SandboxConfig(unsafe_local=unsafe_local),
+            sandbox=SandboxConfig(unsafe_local=unsafe_local, allow=allow_lists(allow or ())),
             tools=tools,
             metrics_port=metrics_port,
             parent_pid=parent_pid,

@@ -34,3 +34,7 @@ Text2SqlFolder = Annotated[
 UnsafeLocal = Annotated[
     bool, typer.Option("--unsafe-local", help="Run code of models as processes of this machine, not in containers.")
 ]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(metavar="SUITE=HOST:PORT", help="Code of this suite's sandboxes may reach this; repeat it for more."),
+]

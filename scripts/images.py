@@ -30,7 +30,7 @@ from rich.table import Table
 ROOT = Path(__file__).resolve().parent.parent
 CONTAINERS = ROOT / "containers"
 BASE = "debian:bookworm-slim"
-DEFAULT = ("simulator", "sandbox", "search", "envd")
+DEFAULT = ("simulator", "sandbox", "search", "egress", "envd")
 HOST_CA = CONTAINERS / "host-ca.crt"
 """The authorities that this machine trusts, for pip behind a proxy; only stages that are not shipped see it."""
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")

@@ -7,6 +7,7 @@
 #   PHONE_WIDTH PHONE_HEIGHT PHONE_DENSITY   the screen (1080 2400 420)
 #   PHONE_MEMORY_MB PHONE_CORES              what Android gets (4096 2)
 #   PHONE_BOOT_TIMEOUT_S                     how long a start may take (600)
+#   HTTP_PROXY                               the phone's way out, if it has one
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -85,6 +86,9 @@ start_emulator() {
     options+=(-snapshot golden)
   else
     options+=(-no-snapshot-load)
+  fi
+  if [ -n "${HTTP_PROXY:-}" ]; then # the way out to the hosts of the phone's list
+    options+=(-http-proxy "$HTTP_PROXY")
   fi
   emulator "${options[@]}" &
   emulator_pid=$!

@@ -21,6 +21,9 @@ from emulators.engine.connection import DEFAULT_URL, EngineError, ImageMissing, 
 from emulators.engine.guard import HOST_ROOT, RAISE, bridge_name
 from emulators.engine.owner import Owner
 from emulators.engine.spec import (
+    EGRESS_IMAGE,
+    EGRESS_KIND,
+    EGRESS_PORT,
     LABEL_CELL,
     LABEL_KIND,
     LABEL_OWNER,
@@ -122,7 +125,7 @@ class Engine:
             entrypoint=list(spec.entrypoint) or None,
             name=name,
             labels=labels,
-            environment=dict(spec.environment),
+            environment={**spec.environment, **self._way_out(spec, name, network, labels)},
             detach=not attach,
             stdin_open=attach,
             host_config=self._api.create_host_config(
@@ -152,6 +155,26 @@ class Engine:
                 stdio.close()
             raise
         return Cell(id=container, name=name, label=labels[LABEL_CELL], address=address, stdio=stdio)
+
+    def _way_out(self, spec: CellSpec, name: str, network: str, labels: dict[str, str]) -> dict[str, str]:
+        """Start the proxy by which a cell reaches the hosts of its list; return the variables that name it."""
+        if not spec.allow:
+            return {}
+        self.require_image(EGRESS_IMAGE)
+        limits = {"mem_limit": "128m", "memswap_limit": "128m", "pids_limit": 64}
+        hardening = {"cap_drop": ["ALL"], "security_opt": ["no-new-privileges"], "read_only": True}
+        proxy = self._api.create_container(
+            EGRESS_IMAGE,
+            [f"--allow={rule}" for rule in spec.allow],
+            name=f"{name}-{EGRESS_KIND}",
+            labels={**labels, LABEL_KIND: EGRESS_KIND},
+            host_config=self._api.create_host_config(init=True, network_mode="bridge", **limits, **hardening),
+        )["Id"]
+        self._api.connect_container_to_network(proxy, network)
+        self._api.start(proxy)
+        joined = self._api.inspect_container(proxy)["NetworkSettings"]["Networks"][network]
+        url = f"http://{joined['IPAddress']}:{EGRESS_PORT}"
+        return dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), url)
 
     def _guard(self, image: str) -> None:
         """Keep what we are about to start from this machine, unless it will have no way to it."""
@@ -232,7 +255,8 @@ class Engine:
         """Return all containers of ours, whatever state they are in, oldest first."""
         with told("listing containers"):
             listed = self._api.containers(all=True, filters={"label": LABEL_CELL})
-        return sorted((_info(each) for each in listed), key=lambda info: (info.created_s, info.name))
+        main = (each for each in listed if each["Labels"].get(LABEL_KIND) != EGRESS_KIND)
+        return sorted((_info(each) for each in main), key=lambda info: (info.created_s, info.name))
 
     def memory_bytes(self, container: str) -> int:
         """Return the memory in use, without what the kernel can drop; 0 when the container does not run."""

@@ -14,6 +14,10 @@ LABEL_SCOPE: Final = f"{PREFIX}.scope"
 LABEL_OWNER: Final = f"{PREFIX}.owner"
 LABEL_KIND: Final = f"{PREFIX}.kind"
 LABEL_PHONES: Final = f"{PREFIX}.phones"
+EGRESS_IMAGE: Final = f"{PREFIX}-egress"
+EGRESS_KIND: Final = "egress"
+"""Kind of the container that is a cell's way out."""
+EGRESS_PORT: Final = 3128
 STARTING: Final = f"{PREFIX}-starting-"
 """Name of a standing container until all that was asked for together stands."""
 
@@ -70,6 +74,8 @@ class CellSpec:
     """Only for what cannot run otherwise (redroid): then no limit but memory and processes holds."""
     read_only: bool = True
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    allow: tuple[str, ...] = ()
+    """HOST:PORT (or *.HOST:PORT) that it may reach, by a proxy that its environment names. Empty: nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

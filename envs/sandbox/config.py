@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 from emulators.engine.connection import DEFAULT_URL
 from emulators.engine.spec import CellSpec, ContainerLimits, Scope
+from envs.errors import TaskError
 
 SANDBOX_IMAGE: Final = "rlfactory-sandbox"
 INTERPRETER: Final = ("python3", "-I", "-B", "/opt/rlfactory/interpreter.py", "--alone")
@@ -14,7 +17,7 @@ INTERPRETER: Final = ("python3", "-I", "-B", "/opt/rlfactory/interpreter.py", "-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SandboxConfig:
-    """Containers without network, with a read-only file system and without privileges; one for each session."""
+    """Containers without a network of the world, with a read-only file system, without privileges; one a session."""
 
     image: str = SANDBOX_IMAGE
     engine_url: str = DEFAULT_URL
@@ -25,6 +28,8 @@ class SandboxConfig:
     """Containers started ahead, so that a session does not wait for its own."""
     max_open: int = 64
     """Sessions that may have one at the same time."""
+    allow: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    """HOST:PORT (or *.HOST:PORT) that code may reach, by suite; nothing where a suite is not named."""
     unsafe_local: bool = False
     """Run code as processes of this machine instead, with all rights of this user. For machines that may be harmed."""
 
@@ -32,14 +37,27 @@ class SandboxConfig:
         if self.spares < 0 or self.max_open < 1:
             raise ValueError("spares must not be below 0, and max_open must be at least 1")
 
-    @property
-    def spec(self) -> CellSpec:
+    def spec(self, suite: str = "") -> CellSpec:
         """What the Docker engine is asked for."""
+        allow = self.allow.get(suite, ())
         return CellSpec(
             image=self.image,
             kind="sandbox",
             scope=Scope.SERVICE,
             entrypoint=INTERPRETER,
             limits=self.limits,
-            network=False,
+            network=bool(allow),
+            allow=allow,
         )
+
+
+def allow_lists(entries: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Read SUITE=HOST:PORT, any number of each. Raises: TaskError."""
+    lists: dict[str, tuple[str, ...]] = {}
+    for entry in entries:
+        suite, _, place = entry.partition("=")
+        host, _, port = place.rpartition(":")
+        if not (suite and host and port.isdecimal()):
+            raise TaskError(f"{entry!r} is not SUITE=HOST:PORT, as in math_code=example.com:443")
+        lists[suite] = (*lists.get(suite, ()), place)
+    return lists

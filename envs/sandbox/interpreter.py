@@ -31,6 +31,8 @@ import traceback
 from pathlib import Path
 from typing import IO, Any, Final
 
+WAY_OUT = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
+"""Where the sandbox has a proxy to the hosts of its list, these name it."""
 MAX_OUTPUT_BYTES: Final = 32 << 10
 """Of one call; head and tail are kept."""
 MAX_FILE_BYTES: Final = 16 << 20
@@ -84,7 +86,10 @@ class Supervisor:
             stderr=self._output,
             pass_fds=(writing,),
             start_new_session=True,
-            env={"HOME": str(Path.cwd()), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"},
+            env={
+                **{name: os.environ[name] for name in WAY_OUT if name in os.environ},
+                **{"HOME": str(Path.cwd()), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"},
+            },
         )
         os.close(writing)
         self._reply = reading

@@ -91,8 +91,8 @@ class Sandboxes:
         if not self.config.unsafe_local:
             await self._connected()
 
-    async def open(self) -> Interpreter:
-        """Return a new interpreter; `release` it in the end.
+    async def open(self, suite: str = "") -> Interpreter:
+        """Return a new interpreter for a session of the suite; `release` it in the end.
 
         Raises: TaskError: see `require`. LimitExceeded: `max_open`. InfrastructureError: the engine failed.
         """
@@ -100,18 +100,7 @@ class Sandboxes:
         self._open = {each for each in self._open if not each.lost}
         if len(self._open) >= self.config.max_open:
             raise LimitExceeded(f"{len(self._open)} sandboxes are open; max_open is {self.config.max_open}")
-        while True:
-            starting = self._spares.pop(0) if self._spares else asyncio.create_task(self._start())
-            self._refill()
-            try:
-                place = await asyncio.shield(starting)
-            except asyncio.CancelledError:
-                self._spares.append(starting)
-                raise
-            if not place.ended:
-                break
-            await place.end()  # a spare one that something happened to
-        interpreter = Interpreter(place)
+        interpreter = Interpreter(await (self._start(suite) if suite in self.config.allow else self._spare()))
         self._open.add(interpreter)
         return interpreter
 
@@ -134,16 +123,30 @@ class Sandboxes:
             self._engine.close()
             self._engine = None
 
+    async def _spare(self) -> Place:
+        """Return a place that was started ahead, if there is one, and start another."""
+        while True:
+            starting = self._spares.pop(0) if self._spares else asyncio.create_task(self._start())
+            self._refill()
+            try:
+                place = await asyncio.shield(starting)
+            except asyncio.CancelledError:
+                self._spares.append(starting)
+                raise
+            if not place.ended:
+                return place
+            await place.end()  # something happened to it meanwhile
+
     def _refill(self) -> None:
         while not self._closed and len(self._spares) < self.config.spares:
             self._spares.append(asyncio.create_task(self._start()))
 
-    async def _start(self) -> Place:
+    async def _start(self, suite: str = "") -> Place:
         if self._closed:
             raise InfrastructureError("the sandboxes are closed")
         if self.config.unsafe_local:
             return await LocalPlace.start()
-        return await ContainerPlace.start(await self._connected(), self.config.spec)
+        return await ContainerPlace.start(await self._connected(), self.config.spec(suite))
 
     async def _connected(self) -> Engine:
         async with self._opening:

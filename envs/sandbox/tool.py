@@ -37,8 +37,16 @@ class PythonTool(Tool):
     resource = "python"
     keeps_deadline = False
 
-    def __init__(self, context: ToolContext, *, timeout_s: float = CODE_TIMEOUT_S, history: Sequence[str] = ()) -> None:
-        """Args: history: code that was run before, in the session that this one was forked from."""
+    def __init__(
+        self, context: ToolContext, *, suite: str = "", timeout_s: float = CODE_TIMEOUT_S, history: Sequence[str] = ()
+    ) -> None:
+        """Use the service's sandboxes.
+
+        Args:
+            suite: of the session's task; says what code may reach.
+            history: code that was run before, in the session that this one was forked from.
+        """
+        self._suite = suite
         self._sandboxes = context.services.of(Sandboxes)
         self._timeout_s = timeout_s
         self._interpreter: Interpreter | None = None
@@ -65,12 +73,12 @@ class PythonTool(Tool):
             if self._history:
                 raise InfrastructureError("the session's sandbox has ended, and with it the variables of its code")
         if self._interpreter is None or self._interpreter.lost:
-            self._interpreter = await self._sandboxes.open()
+            self._interpreter = await self._sandboxes.open(self._suite)
         return self._interpreter
 
     def fork(self, context: ToolContext) -> PythonTool:
         """Return a tool whose first call runs the code of this one again: an interpreter cannot be copied."""
-        return PythonTool(context, timeout_s=self._timeout_s, history=self._history)
+        return PythonTool(context, suite=self._suite, timeout_s=self._timeout_s, history=self._history)
 
     async def close(self) -> None:
         if self._interpreter is not None:

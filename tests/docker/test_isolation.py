@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -17,6 +18,8 @@ import pytest
 
 from emulators.engine.engine import Cell, Engine
 from emulators.engine.spec import CellSpec, Scope
+from envs.sandbox.config import SandboxConfig
+from envs.sandbox.sandboxes import Sandboxes
 
 pytestmark = pytest.mark.docker
 
@@ -125,7 +128,7 @@ def test_no_container_reaches_another(cells):
 @pytest.fixture
 def world() -> Iterator[str]:
     """A host beyond this machine, in a network namespace of its own, that answers; yield its host:port."""
-    name, near, far = f"rl-world-{os.getpid()}", "198.51.100.1", "198.51.100.2"
+    name, near, far = f"rl-world-{os.getpid()}", "11.22.33.1", "11.22.33.2"  # public ones, as the world's are
     inside_it = ("ip", "netns", "exec", name)
     commands = (
         ("ip", "netns", "add", name),
@@ -160,6 +163,54 @@ def test_no_container_reaches_the_world(cells, world):
     assert json.loads(ordinary.stdout) == {world: "reached"}, "an ordinary container does reach it"
     for cell in cells:
         assert reached(cell.id, world) == set()
+
+
+def test_a_container_with_a_list_reaches_its_hosts_through_its_proxy_alone(engine, world):
+    fetch = (
+        "import sys, urllib.error, urllib.request\n"
+        "try:\n    print(urllib.request.urlopen(sys.argv[1], timeout=20).status)\n"
+        "except urllib.error.HTTPError as error:\n    print(error.code, error.read().decode())"
+    )
+    spec = CellSpec(
+        image="rlfactory-simulator",
+        kind="simulator",
+        scope=Scope.SERVICE,
+        command=("--phones", "1"),
+        allow=("example.com:443", world),
+    )
+    cell = engine.make_cell(spec)
+    try:
+        assert [info.id for info in engine.cells() if info.cell == cell.label] == [cell.id], "the proxy is no cell"
+        until_open(cell.address, 5555)
+        answers = {}
+        for url in (f"http://{world}/", "http://10.0.0.1/", f"http://{world.removesuffix(':80')}:81/"):
+            done = inside(cell.id, "sh", "-c", 'until python3 -c "$0" "$1" 2>/dev/null; do sleep 0.2; done', fetch, url)
+            answers[url] = done.stdout.strip()
+        assert answers.pop(f"http://{world}/") == "200"
+        assert all(answer.startswith("403") and "is not on the list" in answer for answer in answers.values())
+        assert reached(cell.id, world) == set(), "without the proxy there is no way"
+    finally:
+        engine.remove_cell(cell.label)
+    left = subprocess.run(["docker", "ps", "-aq", "--filter", f"name={cell.name}"], capture_output=True, check=True)
+    assert left.stdout == b""
+
+
+async def test_code_reaches_what_is_allowed_to_its_suite_and_that_of_others_nothing(world):
+    fetch = f"import urllib.request as r; r.urlopen('http://{world}/', timeout=10).status"
+    sandboxes = Sandboxes(SandboxConfig(allow={"math_code": (world,)}, spares=0))
+    try:
+        outputs = {}
+        for suite in ("math_code", "travel"):
+            python = await sandboxes.open(suite)
+            for _ in range(50):  # until its proxy listens
+                outputs[suite] = (await python.run(fetch, timeout_s=15)).output.strip().splitlines()[-1]
+                if "Connection refused" not in outputs[suite]:
+                    break
+                await asyncio.sleep(0.1)
+    finally:
+        await sandboxes.close()
+    assert outputs["math_code"] == "200"
+    assert "URLError" in outputs["travel"]
 
 
 def test_names_of_the_world_are_not_looked_up_for_a_container(cells):

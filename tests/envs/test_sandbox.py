@@ -11,7 +11,7 @@ import pytest
 
 from envs.coordinates import ScreenSize
 from envs.errors import InfrastructureError, LimitExceeded, TaskError
-from envs.sandbox.config import SandboxConfig
+from envs.sandbox.config import SandboxConfig, allow_lists
 from envs.sandbox.interpreter import MAX_OUTPUT_BYTES
 from envs.sandbox.sandboxes import Interpreter, Ran, RunStatus, Sandboxes
 from envs.sandbox.tool import PythonTool
@@ -161,6 +161,17 @@ async def test_a_fork_has_the_variables_and_goes_its_own_way(sandboxes):
     assert await twin.call({"code": "x.append(2); x"}, context) == "[1, 2]"
     assert await tool.call({"code": "x"}, context) == "[1]"
     await asyncio.gather(tool.close(), twin.close())
+
+
+def test_what_a_suite_may_reach_is_read_entry_by_entry():
+    lists = allow_lists(["math_code=example.com:443", "math_code=*.example.org:80", "travel=10.0.0.1:1"])
+    assert lists == {"math_code": ("example.com:443", "*.example.org:80"), "travel": ("10.0.0.1:1",)}
+    config = SandboxConfig(allow=lists)
+    assert config.spec("math_code").network and config.spec("math_code").allow == lists["math_code"]
+    assert not config.spec("text2sql").network
+    for wrong in ("example.com:443", "math_code=example.com", "=example.com:443", "math_code=:443"):
+        with pytest.raises(TaskError, match="is not SUITE=HOST:PORT"):
+            allow_lists([wrong])
 
 
 async def test_only_so_many_are_open(sandboxes):

@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Final, Self
 
 from envs.rewards.rubric import SUCCESS, Part, Rubric
@@ -62,7 +63,7 @@ class MathTask(Task):
         return f"{self.problem.text}\n\n{INSTRUCTIONS}"
 
     def own_tools(self) -> Mapping[str, ToolFactory]:
-        return {"python": PythonTool}
+        return {"python": partial(PythonTool, suite=self.suite)}
 
     async def verify(self, outcome: Outcome, *, services: Services, timeout_s: float) -> Mapping[str, float]:
         if not outcome.turns:  # without a place to run code, the episode is refused as it begins
