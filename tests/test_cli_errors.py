@@ -38,6 +38,7 @@ def assert_one_line(done: subprocess.CompletedProcess[str], exit_code: int, word
         ("serve --transport usb", r"--transport.*direct.*adb"),
         ("eval", r"Missing option '--policy'"),
         ("eval --policy orakel", r"no policy 'orakel'; close: oracle"),
+        ("eval --policy oracle --screen big", r"--screen is written WIDTHxHEIGHT"),
         ("eval --policy openai:nowhere", r"openai:URL,MODEL"),
         ("eval --policy checkpoint:no/such", r"no checkpoint folder 'no/such'"),
         ("eval --policy openai:http://h/v1,m --dialect qwen3_v", r"no dialect 'qwen3_v'; close: qwen3_vl"),

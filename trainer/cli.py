@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -26,6 +27,7 @@ from envs.trust_options import (
 if TYPE_CHECKING:
     from envs.trust import ClientTrust
     from trainer.evaluate import EvalConfig, Evaluation
+    from trainer.local_service import ServiceConfig
     from trainer.policies import Policy
 
 app = typer.Typer()
@@ -93,6 +95,7 @@ def evaluate_policy(
     plaintext: ClientPlaintext = False,
     dialect: Annotated[str, typer.Option(help="How an endpoint's model writes actions.")] = "qwen2_5_vl",
     max_pixels: Annotated[int | None, typer.Option(min=1, help="Pixel budget of a screenshot.")] = None,
+    screen: Annotated[str, typer.Option(help="WIDTHxHEIGHT; empty: what the policy learnt on, or 1080x2400.")] = "",
     temperature: Annotated[float, typer.Option(min=0.0, help="Of the policy's sampling; 0 is greedy.")] = 0.0,
     out: Annotated[Path | None, typer.Option(help="Record the episodes and a report.html in this folder.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Figures as JSON.")] = False,
@@ -131,14 +134,40 @@ def evaluate_policy(
         plaintext=plaintext,
     )
     trust = files.load(token=token_from_environment()) if address else None
-    result = asyncio.run(run_evaluation(player, config, address=address, trust=trust, out=out, quiet=as_json))
+    service = address or phones_for(player, screen, count=min(concurrency, episodes * attempts))
+    result = asyncio.run(run_evaluation(player, config, service=service, trust=trust, out=out, quiet=as_json))
     show(result, out=out, as_json=as_json)
 
 
+def phones_for(policy: Policy, screen: str, *, count: int) -> ServiceConfig:
+    """Return a service whose phones have the screen that is asked for, or that the policy learnt on.
+
+    Raises: TaskError: the text is no screen.
+    """
+    from envs.errors import TaskError
+    from trainer.local_service import ServiceConfig
+
+    config = ServiceConfig(phones=count)
+    if screen:
+        found = re.fullmatch(r"(\d+)x(\d+)", screen)
+        if not found:
+            raise TaskError(f"--screen is written WIDTHxHEIGHT, as in 1080x2400; got {screen!r}")
+        return replace(config, width_px=int(found[1]), height_px=int(found[2]))
+    if policy.screen_px is None:
+        return config
+    return replace(config, width_px=policy.screen_px[0], height_px=policy.screen_px[1])
+
+
 async def run_evaluation(
-    policy: Policy, config: EvalConfig, *, address: str, trust: ClientTrust | None = None, out: Path | None, quiet: bool
+    policy: Policy,
+    config: EvalConfig,
+    *,
+    service: str | ServiceConfig,
+    trust: ClientTrust | None = None,
+    out: Path | None,
+    quiet: bool,
 ) -> Evaluation:
-    """Evaluate against the service at the address, or against one of its own when there is none."""
+    """Evaluate against the service at the address, or against one of its own."""
     from contextlib import AsyncExitStack
 
     from rich.console import Console
@@ -146,7 +175,7 @@ async def run_evaluation(
     from envs.client import EnvClient
     from trainer.evaluate import evaluate
     from trainer.evaluation_view import progress_bar
-    from trainer.local_service import ServiceConfig, local_service
+    from trainer.local_service import local_service
     from trainer.runlog import RunLog
 
     log = RunLog(out) if out else None
@@ -154,9 +183,10 @@ async def run_evaluation(
         log.create()
         log.episodes_path.unlink(missing_ok=True)
     async with AsyncExitStack() as stack:
-        if not address:
-            service = local_service(ServiceConfig(phones=min(config.concurrency, config.episodes * config.attempts)))
-            address = (await stack.enter_async_context(service)).address
+        if isinstance(service, str):
+            address = service
+        else:
+            address = (await stack.enter_async_context(local_service(service))).address
         client = await stack.enter_async_context(EnvClient(address, trust=trust))
         stack.push_async_callback(policy.close)
         await policy.open()

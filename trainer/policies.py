@@ -41,6 +41,11 @@ class Policy(Protocol):
         """How its sessions are to be made."""
         ...
 
+    @property
+    def screen_px(self) -> tuple[int, int] | None:
+        """Width and height of the phones it learnt on; None: it plays on any."""
+        ...
+
     async def open(self) -> None:
         """Get ready. Raises: TaskError: the policy cannot be had as named."""
         ...
@@ -118,6 +123,7 @@ class OraclePolicy:
     """The task's own solution."""
 
     name = "oracle"
+    screen_px = None
     options = SessionOptions(with_tree=True)
 
     async def open(self) -> None:
@@ -136,6 +142,7 @@ class RandomPolicy:
     """Chance: uniform over the kinds of phone action, and over their places."""
 
     name = "random"
+    screen_px = None
     options = SessionOptions()
     texts = ("", "a", "42", "hello world", "Wi-Fi")
     keys = ("HOME", "BACK", "ENTER", "DEL", "APP_SWITCH", "MENU", "VOLUME_UP")
@@ -179,9 +186,12 @@ class RandomPolicy:
 class ModelPolicy(ABC):
     """A model that writes text in a dialect; the episode loop is the one that training uses."""
 
-    def __init__(self, *, name: str, dialect: Dialect, options: SessionOptions) -> None:
+    def __init__(
+        self, *, name: str, dialect: Dialect, options: SessionOptions, screen_px: tuple[int, int] | None = None
+    ) -> None:
         self.name = name
         self.options = options
+        self.screen_px = screen_px
         self._dialect = dialect
 
     @abstractmethod

@@ -45,7 +45,9 @@ class CheckpointPolicy(ModelPolicy):
         dialect = get_dialect(settings.dialect if settings else config.dialect)
         pixels = config.max_pixels or DEFAULT_PATCHES * dialect.multiple_px**2
         options = settings.options(dialect) if settings else session_options(dialect, SessionOptions(max_pixels=pixels))
-        super().__init__(name=f"checkpoint:{folder}", dialect=dialect, options=options)
+        service = recipe.rlfactory.service if recipe else None
+        screen_px = (int(service.width_px), int(service.height_px)) if service else None
+        super().__init__(name=f"checkpoint:{folder}", dialect=dialect, options=options, screen_px=screen_px)
         self._temperature = config.temperature
         self._budget = RowBudget(
             prompt_tokens=recipe.data.max_prompt_length if recipe else LARGE_ROW_TOKENS // 2,

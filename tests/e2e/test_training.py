@@ -1,4 +1,4 @@
-"""Training as a user runs it, cut short: a GRPO step over adb; Ctrl-C in the midst of a run that then goes on."""
+"""Training over adb as a user runs it, cut short: Ctrl-C in the midst of a run, which then goes on to its end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+pytest.importorskip("verl", reason="needs the train extra")
+from trainer.policies import PolicyConfig
 from trainer.runlog import RunLog
+from trainer.verl_checkpoint import CheckpointPolicy
 
 pytestmark = [pytest.mark.train, pytest.mark.timeout(900)]
 
@@ -30,36 +33,31 @@ SHORT = (
 
 def start(runs: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "rlfactory", "train", "tiny_phone", "--runs", str(runs), "--name", "short"]
+    command += ["--transport", "adb"]
     return subprocess.Popen(
         [*command, *arguments, *SHORT], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
     )
 
 
-def test_one_step_over_adb(tmp_path: Path) -> None:
-    process = start(tmp_path, "--transport", "adb", "trainer.total_training_steps=1", "trainer.test_freq=1")
+def test_a_run_over_adb_stopped_by_ctrl_c_leaves_nothing_running_and_goes_on_to_a_policy_that_plays(
+    tmp_path: Path,
+) -> None:
+    saved = stop_at_step(1, tmp_path)
+    process = start(tmp_path, "--resume", f"trainer.total_training_steps={saved + 1}", f"trainer.test_freq={saved + 1}")
     output, _ = process.communicate()
     assert process.returncode == 0, output
-    log = assert_finished(tmp_path, steps=1, transport="adb")
-    assert (tmp_path / "latest" / "report.html").exists()
-    assert (log.policy / "config.json").exists()
-    assert "held-out success" in output
-
-
-def test_ctrl_c_leaves_nothing_running_and_the_run_goes_on_to_a_policy_that_plays(tmp_path: Path) -> None:
-    saved = stop_at_step(2, tmp_path)
-    process = start(tmp_path, "--resume", f"trainer.total_training_steps={saved + 1}", "trainer.val_before_train=false")
-    output, _ = process.communicate()
-    assert process.returncode == 0, output
-    log = assert_finished(tmp_path, steps=saved + 1, transport="direct")
+    log = assert_finished(tmp_path, steps=saved + 1)
     assert [record.step for record in log.steps()][-1] == saved + 1
+    assert "held-out success" in output
+    assert (log.folder / "report.html").exists()
     assert_checkpoint_plays(log.policy)
 
 
-def assert_finished(runs: Path, *, steps: int, transport: str) -> RunLog:
+def assert_finished(runs: Path, *, steps: int) -> RunLog:
     log = RunLog(runs / "short")
     summary = log.summary()
     assert summary is not None
-    assert (summary.status, summary.steps, summary.transport) == ("finished", steps, transport)
+    assert (summary.status, summary.steps, summary.transport) == ("finished", steps, "adb")
     assert summary.infra_dropped == 0
     assert summary.rollout_train_prob_diff_max is not None
     assert summary.rollout_train_prob_diff_max < 2e-3
@@ -68,7 +66,7 @@ def assert_finished(runs: Path, *, steps: int, transport: str) -> RunLog:
 
 def stop_at_step(step: int, runs: Path) -> int:
     """Start a run, press Ctrl-C when this step is done, see that all is in order; return the step that was saved."""
-    process = start(runs, "trainer.total_training_steps=1000", "trainer.val_before_train=false")
+    process = start(runs, "trainer.total_training_steps=1000")
     family: dict[int, psutil.Process] = {}
     assert process.stdout is not None
     for line in process.stdout:  # ends when the process does; the marker's timeout bounds it
@@ -90,6 +88,7 @@ def stop_at_step(step: int, runs: Path) -> int:
 
 
 def assert_checkpoint_plays(policy: Path) -> None:
+    assert CheckpointPolicy(folder=policy, config=PolicyConfig()).screen_px == (480, 800)  # as in training
     command = [sys.executable, "-m", "rlfactory", "eval", "--policy", f"checkpoint:{policy}", "--json"]
     options = ["--suite", "tiny", "--episodes", "4", "--ablate", "image"]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
