@@ -306,7 +306,9 @@ class AdbDevice:
             return self._console_of_phone
         emulator = _EMULATOR.fullmatch(self._serial)
         if emulator is None:
-            raise DeviceUnsupported(f"{self._serial} is no emulator: it has no snapshots")
+            raise DeviceUnsupported(
+                f"{self._serial} has no emulator's console: it has no snapshots, so no episode can begin on it"
+            )
         return EmulatorConsole(int(emulator[1]), self._adb.host)
 
     async def close(self) -> None:

@@ -91,6 +91,9 @@ def up(
                 _up(engine, standing, as_json=as_json)
 
 
+NO_SESSIONS = "redroid has no snapshots: adb drives these phones, but no session of `rlfactory serve` begins on one"
+
+
 def _up(engine: Engine, config: StandingConfig, *, as_json: bool) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -110,6 +113,8 @@ def _up(engine: Engine, config: StandingConfig, *, as_json: bool) -> None:
     _show([asdict(phone) for phone in phones if phone.serial in started], as_json=as_json)
     if not as_json:
         console.print("adb connect SERIAL reaches one; rlfactory emulators down removes them all")
+    if config.backend is Backend.REDROID:
+        console.print(NO_SESSIONS)
 
 
 @phones_app.command()

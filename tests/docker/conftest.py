@@ -9,7 +9,7 @@ import pytest
 from emulators.engine.connection import EngineError
 from emulators.engine.engine import Engine
 
-IMAGES = ("simulator", "sandbox", "search", "envd")
+IMAGES = ("simulator", "sandbox", "search", "egress", "envd")
 
 
 @pytest.fixture(scope="session")
