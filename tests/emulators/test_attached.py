@@ -118,7 +118,7 @@ async def test_a_phone_without_a_console_serves_no_sessions(lab_phone):
     with pytest.raises(DeviceUnsupported, match="it has no snapshots"):
         await device.save_snapshot(timeout_s=T)
     await source.stop(device)
-    with pytest.raises(DeviceError, match="no phone could be started: .* no episode can begin on it") as caught:
+    with pytest.raises(DeviceError, match=r"no phone could be started: .* no episode can begin on it") as caught:
         async with Pool(source, PoolConfig(phones=1)):
             pass
     assert "\n" not in str(caught.value)
