@@ -16,7 +16,7 @@ from trainer.runlog import RunSummary, StepRecord
 from trainer.train import Progress as Told
 
 PHASES = {
-    "service": "phones",
+    "service": "service",
     "demonstrations": "demonstrations",
     "warm_start": "warm start",
     "grpo_start": "trainer",

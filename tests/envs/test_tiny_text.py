@@ -48,8 +48,9 @@ async def test_the_right_query_on_the_wrong_table_fails(client: EnvClient) -> No
         wrong = [task.question.gold.replace(task.table, other), task.question.gold.replace("max", "min"), "SELECT 999"]
         for answer in wrong:
             async with client.session(task.name, seed=seed) as session:
-                [looked] = (await session.step([ToolCall(id="0", name="sql", arguments={"query": LOOK})])).results
-                assert (looked.status, task.table in looked.text) == (ToolStatus.OK, True)
+                look = ToolCall(id="0", name="sql", arguments={"query": LOOK.format(column=task.column)})
+                [looked] = (await session.step([look])).results
+                assert (looked.status, looked.text) == (ToolStatus.OK, f"tbl_name\n{task.table}\n(1 row)")
                 result = await session.step([ToolCall(id="0", name="finish", arguments={"answer": answer})])
                 assert (result.state, result.reward.success) == (EpisodeState.FINISHED, False)
                 assert result.reward.parts[EXECUTES] == float(other not in answer)

@@ -1,4 +1,4 @@
-"""Questions for a model of a million parameters. The tables have to be looked up before a query can be right.
+"""Questions for a model of a million parameters. The table has to be looked up before a query can be right.
 
 A database has two tables, drawn from the seed like their columns, and only one has the column that the question asks
 about. The goal names no table, so whoever answers without looking guesses. Splits differ in which column is asked for
@@ -26,7 +26,7 @@ COLORS: Final = ("red", "blue", "green", "black", "white", "brown")
 NUMBERS: Final = (1, 999)
 HIDDEN: Final = 3
 """Databases that only the verdict sees."""
-LOOK: Final = "SELECT sql FROM sqlite_schema"
+LOOK: Final = "SELECT tbl_name FROM sqlite_schema WHERE sql LIKE '%{column}%'"
 
 _SPLITS: Sequence[Split] = ("train", "validation", "train", "test")
 """By what the numbers of the column and the two tables sum up to: the same whichever of the tables has the column."""
@@ -100,7 +100,7 @@ class TinySqlTask(Text2SqlTask):
             connection.close()
 
     async def solve(self, hand: Hand) -> None:
-        await hand.call("sql", query=LOOK)
+        await hand.call("sql", query=LOOK.format(column=self.column))
         await hand.finish(answer=self.question.gold)
 
 
