@@ -91,6 +91,8 @@ class AdbDevice:
         self._sequence = itertools.count(1)
         self._size = (info.width_px, info.height_px)
         """Of the screen in the orientation it was last seen in."""
+        self._frame_bytes = 0
+        """Of the latest look."""
         self._apps: tuple[LaunchableApp, ...] = ()
         self._closed = False
 
@@ -225,7 +227,9 @@ class AdbDevice:
     async def _look(self) -> tuple[str, np.ndarray, str]:
         """Return the foreground activity, a frame, and the foreground activity again."""
         if isinstance(self.frames.source, ScreencapFrames):  # all three in one stream
-            return parse_frame(await self._adb.execute(self._serial, FRAME))
+            output = await self._adb.execute(self._serial, FRAME, expected_bytes=self._frame_bytes)
+            self._frame_bytes = len(output)
+            return parse_frame(output)
         before = parse_component((await self._run(FOREGROUND)).stdout.decode("utf-8", "replace"))
         pixels = await self.frames.source.frame()
         return before, pixels, parse_component((await self._run(FOREGROUND)).stdout.decode("utf-8", "replace"))

@@ -16,13 +16,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from emulators.adb_bulk import receive_all, refusal
 from emulators.errors import CommandFailed, DeviceError, DeviceLost
 
 _SYNC = struct.Struct("<4sI")
 _SHELL = struct.Struct("<BI")
 _SYNC_CHUNK: Final = 64 * 1024
 _STDOUT, _STDERR, _EXIT = 1, 2, 3
-_LOST: Final = ("not found", "offline", "closed", "no devices", "disconnected", "unauthorized", "still authorizing")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,10 +109,9 @@ class AdbClient:
             stdout=b"".join(outputs[_STDOUT]), stderr=b"".join(outputs[_STDERR]), exit_code=data[0] if data else 255
         )
 
-    async def execute(self, serial: str, command: str) -> bytes:
-        """Run a command line and return what it prints, byte for byte."""
-        async with self.open(serial, f"exec:{command}") as stream:
-            return await stream.reader.read(-1)
+    async def execute(self, serial: str, command: str, *, expected_bytes: int = 0) -> bytearray:
+        """Run a command line and return what it prints, byte for byte; see `emulators.adb_bulk.receive_all`."""
+        return await receive_all(self.host, self.port, serial, f"exec:{command}", expected_bytes=expected_bytes)
 
     async def push(self, serial: str, path: str, data: bytes, *, mode: int, modified_s: int) -> None:
         """Write a file. Raises: CommandFailed: the phone could not."""
@@ -174,8 +173,7 @@ async def _read_status(stream: AdbStream, serial: str) -> None:
     if status == b"OKAY":
         return
     message = (await _read_block(stream)).decode("utf-8", "replace") if status == b"FAIL" else repr(status)
-    kind = DeviceLost if any(word in message for word in _LOST) else DeviceError
-    raise kind(f"{serial}: {message}")
+    raise refusal(serial, message)
 
 
 async def _read_block(stream: AdbStream) -> bytes:

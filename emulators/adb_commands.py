@@ -63,34 +63,36 @@ def parse_component(text: str) -> str:
     return found[1] if found else ""
 
 
-def parse_frame(output: bytes) -> tuple[str, np.ndarray, str]:
-    """Read what `FRAME` printed: foreground before, pixels (uint8 [H, W, 4]), foreground after.
+def parse_frame(output: bytes | bytearray) -> tuple[str, np.ndarray, str]:
+    """Read what `FRAME` printed: foreground before, pixels (uint8 [H, W, 4], a view of `output`), foreground after.
 
     Raises: DeviceError: there is no frame in it.
     """
-    before, _, rest = output.partition(b"\n")
-    frame, _, after = rest.rpartition(b"\nafter")
-    if not before.startswith(b"before") or len(frame) < 16:
-        raise DeviceError(f"no screenshot came: {output[:200]!r}")
+    begin, end = output.find(b"\n") + 1, output.rfind(b"\nafter")
+    if not output.startswith(b"before") or end - begin < 16:
+        raise DeviceError(f"no screenshot came: {bytes(output[:200])!r}")
     return (
-        parse_component(before.decode("utf-8", "replace")),
-        parse_raw(frame),
-        parse_component(after.decode("utf-8", "replace")),
+        parse_component(output[:begin].decode("utf-8", "replace")),
+        parse_raw(output, begin, end),
+        parse_component(output[end:].decode("utf-8", "replace")),
     )
 
 
-def parse_raw(frame: bytes) -> np.ndarray:
+def parse_raw(output: bytes | bytearray, begin: int = 0, end: int | None = None) -> np.ndarray:
     """Read a frame of `screencap`: three or (since Android 9) four words of header, then rows of RGBA.
 
-    Returns: uint8 [H, W, 4]; the fourth channel means nothing.
+    Returns: uint8 [H, W, 4], a view of `output`; the fourth channel means nothing.
     Raises: DeviceError: another format.
     """
-    width, height, pixel_format = struct.unpack_from("<3I", frame)
+    length = (len(output) if end is None else end) - begin
+    if length < struct.calcsize("<3I"):
+        raise DeviceError(f"no screenshot came: {length} bytes")
+    width, height, pixel_format = struct.unpack_from("<3I", output, begin)
     size = width * height * 4
-    header = len(frame) - size
+    header = length - size
     if pixel_format not in _RGBA_8888 or header not in (12, 16):
-        raise DeviceError(f"unknown screenshot format {pixel_format}, {width}x{height} in {len(frame)} bytes")
-    return np.frombuffer(frame, np.uint8, size, header).reshape(height, width, 4)
+        raise DeviceError(f"unknown screenshot format {pixel_format}, {width}x{height} in {length} bytes")
+    return np.frombuffer(output, np.uint8, size, begin + header).reshape(height, width, 4)
 
 
 def parse_size(facts: str) -> tuple[int, int]:

@@ -196,7 +196,7 @@ async def test_attached_phones_are_used_and_left_running() -> None:
             await lease.device.act(OpenApp("Settings"), timeout_s=T)
         assert (await phones[0].shell("echo alive", timeout_s=T)).stdout == "alive\n"
         physical = AdbDevice(AdbClient(owner._adb.port), replace(phones[0].info, serial="R5CT10"))
-        with pytest.raises(DeviceUnsupported, match="R5CT10 is no emulator"):
+        with pytest.raises(DeviceUnsupported, match="R5CT10 has no emulator's console"):
             await physical.save_snapshot(timeout_s=T)
     finally:
         for phone in phones:
