@@ -47,6 +47,7 @@ from emulators.frames import FrameChoice, ScreencapFrames, UiautomatorFrames, ch
 from emulators.launching import LaunchableApp, find_app, launch_command
 from emulators.pixels import encode
 from emulators.points import require_on_screen
+from emulators.silence import listening
 from emulators.state import PROBE, DeviceState, parse_probe
 from emulators.typing_plan import Enter, Paste, plan_typing
 from emulators.ui import UiNode, from_xml
@@ -152,7 +153,7 @@ class AdbDevice:
 
     async def act(self, action: DeviceAction, *, timeout_s: float) -> None:
         require_on_screen(action, *self._size)
-        async with self._call("act", timeout_s):
+        async with self._prompt_call("act", timeout_s):
             match action:
                 case TypeText(text):
                     await self._type(text)
@@ -196,16 +197,17 @@ class AdbDevice:
     # --- looking
 
     async def settle(self, *, timeout_s: float) -> Settled:
-        if self._screen is None:
-            return await settling.settle(self._dump, timeout_s=timeout_s)
-        return await settling.settle_by_frames(self._screen.until_still, self._dump, timeout_s=timeout_s)
+        async with listening(self._ask, self._serial):
+            if self._screen is None:
+                return await settling.settle(self._dump, timeout_s=timeout_s)
+            return await settling.settle_by_frames(self._screen.until_still, self._dump, timeout_s=timeout_s)
 
     async def observe(self, spec: ImageSpec, *, with_tree: bool, timeout_s: float) -> Screen:
         """Picture, tree and activity of one moment: the look is repeated while they change meanwhile.
 
         A screen that never rests (a video) is taken as it is after some tries.
         """
-        async with self._call("observe", timeout_s):
+        async with self._prompt_call("observe", timeout_s):
             xml = await self._dump() if with_tree else ""
             for _ in range(_OBSERVE_TRIES):
                 activity, pixels, activity_after = await self._look()
@@ -253,7 +255,7 @@ class AdbDevice:
             raise DeviceError(f"{self._serial}: {error}") from error
 
     async def screenshot(self, *, timeout_s: float) -> np.ndarray:
-        async with self._call("screenshot", timeout_s):
+        async with self._prompt_call("screenshot", timeout_s):
             pixels = await self.frames.lossless.frame()
         return np.ascontiguousarray(pixels[:, :, :3])
 
@@ -264,7 +266,7 @@ class AdbDevice:
     # --- shell, files, state
 
     async def shell(self, command: str, *, timeout_s: float) -> ShellResult:
-        async with self._call("shell", timeout_s):
+        async with self._prompt_call("shell", timeout_s):
             result = await self._run(command)
         return ShellResult(
             stdout=result.stdout.decode("utf-8", "replace"),
@@ -274,12 +276,12 @@ class AdbDevice:
 
     async def push(self, path: str, data: bytes, *, timeout_s: float) -> None:
         """Write a file; it is as old as the phone's clock says, whatever ours says."""
-        async with self._call("push", timeout_s):
+        async with self._prompt_call("push", timeout_s):
             now_s = int((await self._must("date +%s")).stdout)
             await self._adb.push(self._serial, path, data, mode=0o660, modified_s=now_s)
 
     async def pull(self, path: str, *, timeout_s: float) -> bytes:
-        async with self._call("pull", timeout_s):
+        async with self._prompt_call("pull", timeout_s):
             return await self._adb.pull(self._serial, path)
 
     async def state(self, *, timeout_s: float) -> DeviceState:
@@ -325,10 +327,20 @@ class AdbDevice:
 
     @asynccontextmanager
     async def _call(self, what: str, timeout_s: float) -> AsyncIterator[None]:
+        """Run a block on the phone. Raises: DeviceTimeout: it takes too long. DeviceLost: the phone is closed."""
         if self._closed:
             raise DeviceLost(f"{self._serial} is closed")
         async with within(timeout_s, f"{what} on {self._serial}"):
             yield
+
+    @asynccontextmanager
+    async def _prompt_call(self, what: str, timeout_s: float) -> AsyncIterator[None]:
+        """Run a block during which the phone answers others, too. Raises: as `_call`; DeviceLost: it answers nobody."""
+        async with self._call(what, timeout_s), listening(self._ask, self._serial):
+            yield
+
+    async def _ask(self) -> None:
+        await self._adb.shell(self._serial, "echo here")
 
     async def _must(self, command: str) -> RawShellResult:
         """Run a command that has to succeed. Raises: CommandFailed."""

@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 START_TIMEOUT_S: Final = 60.0
 _STOP_TIMEOUT_S: Final = 5.0
 """A host that does not end a phone in this time gets no new ones."""
+_CONNECT_S: Final = 5.0
+"""For the adb server to reach a phone; a host that is cut off would keep it for as long as TCP tries."""
 _ADB_POLL_S: Final = 0.1
 LOOPBACK: Final = "127.0.0.1"
 
@@ -309,7 +311,8 @@ def _serial(tenant: _Tenant) -> str:
 async def _connect(adb: AdbClient, tenant: _Tenant) -> None:
     """Raises: DeviceError: the adb server cannot reach the phone."""
     address = tenant.place.host.address
-    if address == LOOPBACK:
-        await adb.connect_emulator(tenant.console_port, tenant.adb_port)
-    else:
-        await adb.connect(f"{address}:{tenant.adb_port}")
+    async with within(_CONNECT_S, f"connecting to {_serial(tenant)}"):
+        if address == LOOPBACK:
+            await adb.connect_emulator(tenant.console_port, tenant.adb_port)
+        else:
+            await adb.connect(f"{address}:{tenant.adb_port}")
