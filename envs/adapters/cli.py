@@ -1,8 +1,11 @@
-"""The command of the MCP server."""
+"""The commands of the doors: an MCP server and an OpenEnv server before an environment service."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import signal
+import socket
 from typing import Annotated
 
 import typer
@@ -63,4 +66,53 @@ def mcp(
             else:
                 await server.serve_http(host="127.0.0.1", port=http_port)
 
+    asyncio.run(run())
+
+
+@app.command()
+def openenv(
+    address: Annotated[str, typer.Option(help="Of the environment service: HOST:PORT.")] = "127.0.0.1:7000",
+    task: Annotated[str, typer.Option(help="Of resets that name none.")] = "",
+    host: Annotated[str, typer.Option(help="Address to listen on. There is no token: keep to loopback.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 8000,
+    max_sessions: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 256,
+    as_json: Annotated[bool, typer.Option("--json", help="Say where it listens as one line of JSON.")] = False,
+    token_file: TokenFile = None,
+    tls_ca: Authority = None,
+    tls_cert: ClientCertificate = None,
+    tls_key: ClientKey = None,
+    tls_server_name: ServerName = "",
+    plaintext: ClientPlaintext = False,
+) -> None:
+    """Offer the tasks of a service to OpenEnv clients."""
+    try:
+        from envs.adapters.openenv import OpenEnvDoor
+    except ModuleNotFoundError as error:
+        raise TaskError(f"the OpenEnv server needs {error.name}: install rlfactory[tools]") from None
+    from envs.client import EnvClient
+    from envs.trust import ClientTrustFiles
+
+    files = ClientTrustFiles(
+        token_file=token_file,
+        ca=tls_ca,
+        certificate=tls_cert,
+        key=tls_key,
+        server_name=tls_server_name,
+        plaintext=plaintext,
+    )
+    trust = files.load(token=token_from_environment())
+
+    async def run() -> None:
+        with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
+            where = f"{host}:{listener.getsockname()[1]}"
+            async with (
+                EnvClient(address, trust=trust) as client,
+                OpenEnvDoor(client, task=task, max_sessions=max_sessions) as door,
+            ):
+                line = f"serving the tasks of {address} to OpenEnv clients on http://{where}; Ctrl-C stops"
+                print(json.dumps({"address": where}) if as_json else line, flush=True)
+                await door.serve(listener)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)  # uvicorn stops in order, then raises what stopped it once more
     asyncio.run(run())

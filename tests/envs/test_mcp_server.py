@@ -14,7 +14,7 @@ from mcp.client.stdio import StdioServerParameters
 from envs.adapters.mcp_server import EnvironmentServer
 from envs.client import EnvClient
 
-COMMAND = ("-c", "from envs.adapters.cli import app; app()")
+COMMAND = ("-c", "from envs.adapters.cli import app; app()", "mcp")
 
 
 def text(result) -> str:
