@@ -198,8 +198,10 @@ class _Run:
         started = self._begin("demonstrations", f"{self._own.warm_start.episodes} oracle episodes")
         await self._demonstrate(address)
         self._end("demonstrations", started)
-        steps = sum(lesson.steps for lesson in self._own.warm_start.lessons)
-        started = self._begin("warm_start", f"{steps} steps of supervised learning")
+        lessons = self._own.warm_start.lessons
+        bound = "up to " if any(lesson.get("until_loss") for lesson in lessons) else ""
+        steps = sum(lesson.steps for lesson in lessons)
+        started = self._begin("warm_start", f"{bound}{steps} steps of supervised learning")
         await self._child("sft", self._log.folder / "config.yaml", "warm_start")
         self._end("warm_start", started)
 

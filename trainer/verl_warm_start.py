@@ -6,7 +6,6 @@ in the run's folder and writes its model/.
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import shutil
@@ -22,6 +21,7 @@ from PIL import Image
 from trainer.cpu.tiny_model import TinyModelConfig, save_tiny_model
 from trainer.cpu.tokenizer import Corpus, build_tokenizer, copied_words, fixed_phrases, tag_lines
 from trainer.runlog import RunLog
+from trainer.verl_lesson import run_lesson
 from trainer.warm_start import IMAGE, lesson_data
 
 
@@ -36,12 +36,11 @@ def prepare(config: Any) -> None:
     make_model(config.rlfactory, lesson_data(log.folder, 0), model)
     for number, lesson in enumerate(lessons):
         output = log.folder / f"lesson-{number}"
-        os.environ["VERL_FILE_LOGGER_PATH"] = str(
-            log.logs / f"lesson-{number}.jsonl"
-        )  # where verl's file logger writes
+        # Where verl's file logger writes.
+        os.environ["VERL_FILE_LOGGER_PATH"] = str(log.logs / f"lesson-{number}.jsonl")
         data = lesson_data(log.folder, number)
-        run_sft(sft_config(config, lesson, data=data, model=model, output=output))
-        model = output / f"global_step_{lesson.steps}" / "huggingface"
+        composed = sft_config(config, lesson, data=data, model=model, output=output)
+        model = run_lesson(composed, until_loss=lesson.get("until_loss"))
     shutil.rmtree(log.model, ignore_errors=True)
     shutil.move(model, log.model)
     for leftover in (*log.folder.glob("lesson-*/"), log.folder / "untrained"):
@@ -106,6 +105,7 @@ def _settings(config: Any, lesson: Any, *, data: Path, model: Path, output: Path
         "data.custom_cls.name": "DemonstrationDataset",
         "model.path": str(model),
         "optim.lr": lesson.lr,
+        "optim.betas": [0.9, own.get("beta2", 0.999)],
         "optim.lr_warmup_steps": lesson.lr_warmup_steps,
         "trainer.seed": config.rlfactory.seed,
         "trainer.project_name": "rlfactory",
@@ -118,27 +118,3 @@ def _settings(config: Any, lesson: Any, *, data: Path, model: Path, output: Path
         "trainer.default_local_dir": str(output),
         "checkpoint.save_contents": ["hf_model"],
     }
-
-
-def run_sft(config: DictConfig) -> None:
-    """Run verl's SFT trainer in this process, alone in its process group."""
-    from verl.trainer import sft_trainer
-    from verl.utils.device import auto_set_device
-
-    from trainer import verl_plugin
-
-    output = Path(config.trainer.default_local_dir).resolve()
-    output.mkdir(parents=True, exist_ok=True)
-    # What torch.distributed and verl's worker read: a group of one, met in a file, so no port is listened on.
-    os.environ.update(
-        RANK="0",
-        LOCAL_RANK="0",
-        WORLD_SIZE="1",
-        MASTER_ADDR="127.0.0.1",
-        MASTER_PORT="0",
-        DIST_INIT_METHOD=f"file://{output}/.group?rank=0&world_size=1",
-    )
-    verl_plugin.check(rollout="")
-    auto_set_device(config)
-    gc.freeze()  # verl collects garbage twice a step; what the imports made is none
-    sft_trainer.run_sft(config)

@@ -1,0 +1,78 @@
+"""One lesson of the warm start: verl's SFT trainer in this process, which may end once the lesson is learnt."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from omegaconf import DictConfig
+from verl.trainer.sft_trainer import SFTTrainer
+from verl.utils import tensordict_utils
+from verl.utils.device import auto_set_device
+from verl.utils.distributed import destroy_global_process_group, initialize_global_process_group
+
+from trainer import verl_plugin
+
+WINDOW: Final = 12
+"""Steps whose mean loss says whether a lesson is learnt."""
+
+
+class LessonTrainer(SFTTrainer):  # type: ignore[misc]
+    """verl's SFT trainer, whose last step is the first by which the mean loss has fallen to `until_loss`."""
+
+    def __init__(self, config: DictConfig, *, until_loss: float | None) -> None:
+        super().__init__(config=config)
+        self._until_loss = until_loss
+        self._steps = 0
+        self._losses: deque[float] = deque(maxlen=WINDOW)
+        self.training_client.train_batch = self._watched(self.training_client.train_batch)
+
+    def _watched(self, train_batch: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            output = train_batch(*args, **kwargs)
+            self._steps += 1
+            self._losses.append(float(tensordict_utils.get(output, "metrics")["loss"]))
+            if self.learnt:
+                self.total_training_steps = self._steps
+            return output
+
+        return watched
+
+    @property
+    def learnt(self) -> bool:
+        """Whether there is no need to go on."""
+        known = len(self._losses) == WINDOW
+        return self._until_loss is not None and known and sum(self._losses) / WINDOW <= self._until_loss
+
+
+def run_lesson(config: DictConfig, *, until_loss: float | None) -> Path:
+    """Run verl's SFT trainer in this process, alone in its process group; return the Hugging Face folder it wrote.
+
+    Raises: PluginMissing: verl did not load our plugin.
+    """
+    output = Path(config.trainer.default_local_dir).resolve()
+    output.mkdir(parents=True, exist_ok=True)
+    # What torch.distributed and verl's worker read: a group of one, met in a file, so no port is listened on.
+    os.environ.update(
+        RANK="0",
+        LOCAL_RANK="0",
+        WORLD_SIZE="1",
+        MASTER_ADDR="127.0.0.1",
+        MASTER_PORT="0",
+        DIST_INIT_METHOD=f"file://{output}/.group?rank=0&world_size=1",
+    )
+    verl_plugin.check(rollout="")
+    auto_set_device(config)
+    initialize_global_process_group()
+    try:
+        trainer = LessonTrainer(config, until_loss=until_loss)
+        gc.freeze()  # verl collects garbage twice a step; what the imports made is none
+        trainer.fit()
+    finally:
+        destroy_global_process_group()
+    saved = int((output / "latest_checkpointed_iteration.txt").read_text())
+    return output / f"global_step_{saved}" / "huggingface"
