@@ -20,6 +20,7 @@ import psutil
 
 from benchmarks.figures import Spread, spread
 from envs.client import EnvClient
+from envs.errors import InfrastructureError
 from envs.types import SessionOptions, ToolCall
 from trainer.local_service import ServiceConfig, local_service
 
@@ -65,6 +66,8 @@ class PoolFigures:
     after: Resources
     replaced: int
     """Phones that failed on the way; none should."""
+    lost: int
+    """Episodes that failed on the way, as infrastructure; none should."""
     wall_s: float
 
 
@@ -75,6 +78,7 @@ class Run:
     wanted: int
     numbers: itertools.count[int] = field(default_factory=itertools.count)
     done: int = 0
+    lost: int = 0
     reset_s: list[float] = field(default_factory=list)
     before: Resources | None = None
 
@@ -85,9 +89,13 @@ async def play(client: EnvClient, names: list[str], run: Run, service: psutil.Pr
     while (number := next(run.numbers)) < run.wanted:
         session = client.session(names[number % len(names)], seed=number // len(names) % 50, options=options)
         started_s = time.perf_counter()
-        async with session:
-            run.reset_s.append(time.perf_counter() - started_s)
-            await session.step([HOME])
+        try:
+            async with session:
+                run.reset_s.append(time.perf_counter() - started_s)
+                await session.step([HOME])
+        except InfrastructureError as error:
+            run.lost += 1
+            print(f"lost: {error}", file=sys.stderr)
         run.done += 1
         if run.before is None and run.done >= run.wanted * WARM_UP_SHARE:
             run.before = Resources.of(service)
@@ -121,6 +129,7 @@ async def measure(
         before=before,
         after=after,
         replaced=replaced,
+        lost=run.lost,
         wall_s=round(time.monotonic() - started_s, 1),
     )
 

@@ -121,7 +121,8 @@ class PhoneContainer:
 class DockerSource(HostedSource):
     """Starts simulated phones in containers and connects to them over adb.
 
-    What dead services left on the engine is reaped before the first phone starts.
+    What dead services left on the engine is reaped while the first phones start: a service that comes back after a
+    crash shall not wait for its own remains.
     """
 
     def __init__(self, phone: PhoneConfig, config: DockerConfig) -> None:
@@ -129,25 +130,30 @@ class DockerSource(HostedSource):
         self._docker = config
         self._engine: Engine | None = None
         self._opening = asyncio.Lock()
+        self._reaping: asyncio.Task[None] | None = None
 
     async def _spawn_container(self) -> PhoneContainer:
         async with self._opening:
             if self._engine is None:
-                self._engine = await asyncio.to_thread(_open_engine, self._docker.engine_url)
+                self._engine = await asyncio.to_thread(Engine, self._docker.engine_url)
+                self._reaping = asyncio.create_task(asyncio.to_thread(_reap, self._engine), name="reap")
         return await PhoneContainer.spawn(self._engine, self._docker.spec)
 
     async def close(self) -> None:
         await super().close()
+        if self._reaping is not None:
+            await self._reaping
         if self._engine is not None:
             self._engine.close()
             self._engine = None
 
 
-def _open_engine(url: str) -> Engine:
-    engine = Engine(url)
-    for cell in engine.reap():
-        log.info("reaped cell %s, whose service is dead", cell)
-    return engine
+def _reap(engine: Engine) -> None:
+    try:
+        for cell in engine.reap():
+            log.info("reaped cell %s, whose service is dead", cell)
+    except DeviceError as error:
+        log.warning("what dead services left stays until the next start: %s", error)
 
 
 async def _made(engine: Engine, spec: CellSpec) -> Cell:
