@@ -91,6 +91,8 @@ def serve(
     """Serve sessions over gRPC until SIGTERM, SIGINT or the end of --parent-pid."""
     tune_malloc()
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is told by us, in one line
+    # uvloop forks to start a process, and gRPC's handlers then crash one child in seven before it becomes the program.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     from envs.event_loop import run
     from envs.limits import Limits
     from envs.sandbox.config import SandboxConfig, allow_lists
