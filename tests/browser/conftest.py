@@ -48,6 +48,7 @@ def step_record(step: int, rng: random.Random) -> StepRecord:
         episodes=64,
         success=None if step == 0 else min(1.0, level + rng.uniform(-0.07, 0.05)),
         reward=None if step == 0 else level * 0.9 + rng.uniform(-0.05, 0.05),
+        reward_parts={} if step == 0 else {"success": level, "progress": 0.5 + level / 2},
         turns=None if step == 0 else 3.4 - 0.05 * step,
         malformed=max(0.0, 0.05 - 0.003 * step),
         entropy=0.6 * math.exp(-step / 15),

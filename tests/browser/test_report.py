@@ -54,7 +54,7 @@ def test_headline_and_figures(page: Chrome) -> None:
 
 
 def test_charts_are_drawn(page: Chrome) -> None:
-    for name in ("success", "reward", "entropy", "kl", "turns", "malformed", "drift"):
+    for name in ("success", "parts", "reward", "entropy", "kl", "turns", "malformed", "drift"):
         points = find(page, f"#chart-{name} svg polyline").get_attribute("points") or ""
         assert len(points.split()) >= 5
         assert "NaN" not in points
