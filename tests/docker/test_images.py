@@ -14,7 +14,7 @@ from tests.docker.conftest import IMAGES
 
 pytestmark = pytest.mark.docker
 ROOT = Path(__file__).resolve().parents[2]
-MAX_MB = {"simulator": 400, "envd": 400, "sandbox": 200, "search": 400}
+MAX_MB = {"simulator": 400, "envd": 400, "sandbox": 200, "search": 400, "egress": 200}
 
 
 def inspect(name: str) -> dict[str, Any]:
