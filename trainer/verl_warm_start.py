@@ -106,6 +106,7 @@ def _settings(config: Any, lesson: Any, *, data: Path, model: Path, output: Path
         "model.path": str(model),
         "optim.lr": lesson.lr,
         "optim.betas": [0.9, own.get("beta2", 0.999)],
+        "optim.override_optimizer_config": config.actor_rollout_ref.actor.optim.override_optimizer_config,
         "optim.lr_warmup_steps": lesson.lr_warmup_steps,
         "trainer.seed": config.rlfactory.seed,
         "trainer.project_name": "rlfactory",

@@ -13,8 +13,9 @@ import pytest
 
 pytest.importorskip("verl", reason="needs the train extra")
 from trainer.policies import PolicyConfig
-from trainer.runlog import RunLog
+from trainer.runlog import RunLog, read_lines
 from trainer.verl_checkpoint import CheckpointPolicy
+from trainer.verl_lesson import WINDOW
 
 pytestmark = [pytest.mark.train, pytest.mark.timeout(900)]
 
@@ -23,7 +24,7 @@ SHORT = (
     "rlfactory.warm_start.episodes=64",
     "rlfactory.warm_start.batch=8",
     "rlfactory.warm_start.micro_batch=8",
-    "rlfactory.warm_start.lessons=[{sloppiness: 0.5, steps: 2, lr: 1.0e-3, lr_warmup_steps: 1}]",
+    "rlfactory.warm_start.lessons=[{sloppiness: 0.5, steps: 99, until_loss: 100, lr: 1.0e-3, lr_warmup_steps: 1}]",
     "data.episodes.validation.count=8",
     "data.val_batch_size=8",
     "trainer.save_freq=1",
@@ -48,6 +49,7 @@ def test_a_run_over_adb_stopped_by_ctrl_c_leaves_nothing_running_and_goes_on_to_
     assert process.returncode == 0, output
     log = assert_finished(tmp_path, steps=saved + 1)
     assert [record.step for record in log.steps()][-1] == saved + 1
+    assert len(list(read_lines(log.logs / "lesson-0.jsonl"))) == WINDOW  # so easily pleased, the lesson ends early
     assert "held-out success" in output
     assert (log.folder / "report.html").exists()
     assert_checkpoint_plays(log.policy)
