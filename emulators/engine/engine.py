@@ -128,6 +128,7 @@ class Engine:
             environment={**spec.environment, **self._way_out(spec, name, network, labels)},
             detach=not attach,
             stdin_open=attach,
+            healthcheck={"test": ["NONE"]} if attach else None,  # a process each time; whoever holds it asks it anyway
             host_config=self._api.create_host_config(
                 init=True,
                 auto_remove=attach,
