@@ -76,15 +76,10 @@ def serve_search(
     as_json: Annotated[bool, typer.Option("--json", help="Say where it listens as one line of JSON.")] = False,
 ) -> None:
     """Serve an index over HTTP: POST /retrieve, as Search-R1's retrieval server."""
-    import signal
-    import socket
-
-    import uvicorn
-
     from envs.errors import UnknownName
     from envs.tools.search.index import SearchIndex
     from envs.tools.search.passages import SearchMode
-    from envs.tools.search.server import retrieval_app
+    from envs.tools.search.server import serve
 
     if mode not in set(SearchMode):
         raise UnknownName.of("mode", mode, SearchMode)
@@ -92,16 +87,10 @@ def serve_search(
     chosen = SearchMode(mode)
     if chosen not in index.modes:
         raise TaskError(f"{folder} has no vectors for mode {mode}: make it with `rlfactory index --dense`")
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(128)  # who reads the address below may connect at once
-        address = f"{host}:{listener.getsockname()[1]}"
-        if as_json:
-            print(json.dumps({"address": address, "passages": len(index), "mode": mode}), flush=True)
-        else:
-            print(f"serving {len(index)} passages by {mode} on http://{address}/retrieve; Ctrl-C stops", flush=True)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: None)  # uvicorn stops in order, then raises what stopped it once more
-        application = retrieval_app(index, mode=chosen, threads=threads)
-        uvicorn.Server(uvicorn.Config(application, log_level="warning")).run(sockets=[listener])
+
+    def started(address: str) -> None:
+        line = f"serving {len(index)} passages by {mode} on http://{address}/retrieve; Ctrl-C stops"
+        told = json.dumps({"address": address, "passages": len(index), "mode": mode})
+        print(told if as_json else line, flush=True)
+
+    serve(index, mode=chosen, host=host, port=port, threads=threads, started=started)

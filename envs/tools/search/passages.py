@@ -33,7 +33,7 @@ class Passage:
     @property
     def contents(self) -> str:
         """Title and text as one: what is indexed, and what Search-R1 sends."""
-        return f'"{self.title}"\n{self.text}'
+        return f'"{self.title}"\n{self.text}' if self.title else self.text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,8 +92,8 @@ def _passage(line: str, number: int, path: Path) -> Passage:
         case {"title": str(title), "text": str(text)}:
             pass
         case {"contents": str(contents)}:
-            head, _, text = contents.partition("\n")
-            title = head.strip().strip('"')
+            head, found, rest = contents.partition("\n")
+            title, text = (head.strip().strip('"'), rest) if found else ("", contents)
         case _:
             raise BadCorpus(f'{path}:{number + 1}: a passage is {{"title": .., "text": ..}} or {{"contents": ..}}')
     identity = value.get("id", number)

@@ -10,6 +10,9 @@ Without return_scores each result is the document alone. A query that matches no
 from __future__ import annotations
 
 import asyncio
+import signal
+import socket
+from collections.abc import Callable
 from typing import Annotated, Final
 
 from fastapi import FastAPI, HTTPException
@@ -62,6 +65,23 @@ def retrieval_app(index: SearchIndex, *, mode: SearchMode, default_top_k: int = 
         return JSONResponse({"status": "ok", "passages": len(index), "mode": mode.value})
 
     return app
+
+
+def serve(
+    index: SearchIndex, *, mode: SearchMode, host: str, port: int, threads: int = 2, started: Callable[[str], None]
+) -> None:
+    """Serve until SIGTERM or SIGINT; `started` is told host:port, where one may connect at once. Port 0: a free one."""
+    import uvicorn
+
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
+        started(f"{host}:{listener.getsockname()[1]}")
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: None)  # uvicorn stops in order, then raises what stopped it once more
+        application = retrieval_app(index, mode=mode, threads=threads)
+        uvicorn.Server(uvicorn.Config(application, log_level="warning")).run(sockets=[listener])
 
 
 def _told(hit: Hit, *, scores: bool) -> JSON:
