@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -26,6 +27,7 @@ from envs.serve_options import (
     QuestionFile,
     SearchIndexPlace,
     Serials,
+    TaskFiles,
     Text2SqlFolder,
     ToolCache,
     ToolsFile,
@@ -74,6 +76,7 @@ def serve(
     metrics_port: MetricsPort = -1,
     tools: ToolsFile = None,
     tool_cache: ToolCache = None,
+    task_files: TaskFiles = None,
     questions: QuestionFile = None,
     search_index: SearchIndexPlace = "",
     judge: JudgePlace = "",
@@ -136,6 +139,7 @@ def serve(
             phones_config,
             asked,
             text2sql=text2sql,
+            task_files=task_files or (),
             sandbox=SandboxConfig(unsafe_local=unsafe_local, allow=allow_lists(allow or ())),
             tools=tools,
             metrics_port=metrics_port,
@@ -151,6 +155,7 @@ async def _serve(
     questions: QuestionOptions,
     *,
     text2sql: Path | None = None,
+    task_files: Sequence[Path] = (),
     sandbox: SandboxConfig | None = None,
     tools: Path | None = None,
     metrics_port: int = -1,
@@ -166,6 +171,7 @@ async def _serve(
     from envs.metrics import exposed
     from envs.sandbox.sandboxes import Sandboxes
     from envs.server import serving
+    from envs.tasks.file import add_tasks
     from envs.tasks.registry import default_registry
     from envs.tasks.text2sql.spider import spider_task
     from envs.tools.file import tools_of_file
@@ -179,10 +185,11 @@ async def _serve(
     metrics = CollectorRegistry()
     services = questions.services()
     services.give(Sandboxes(sandbox))
-    tasks = questions.registry()
+    tasks = questions.registry() or default_registry()
     if text2sql is not None:
-        tasks = tasks or default_registry()
         tasks.add(spider_task(text2sql))
+    for path in task_files:
+        add_tasks(tasks, path)
     async with AsyncExitStack() as stack:
         if parent_pid:
             await stack.enter_async_context(when_gone(parent_pid, stop.set))

@@ -22,6 +22,10 @@ MetricsPort = Annotated[
     int, typer.Option(min=-1, max=65535, help="Prometheus metrics over HTTP on loopback. 0: a free one, -1: none.")
 ]
 ToolsFile = Annotated[Path | None, typer.Option(help="A file of tools, YAML or JSON, beside those that ship.")]
+TaskFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--tasks", help="A Python file of tasks beside those that ship; repeat it for more."),
+]
 ToolCache = Annotated[Path | None, typer.Option(help="Keeps answers of pure tools from run to run.")]
 QuestionFile = Annotated[
     Path | None, typer.Option(help="JSONL of questions (NQ, HotpotQA): the task search_qa.<its name>.")

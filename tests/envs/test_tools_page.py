@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
+import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +14,10 @@ import pytest
 import yaml
 
 from envs.client import EnvClient
+from envs.errors import TaskError
 from envs.oracle import play
 from envs.server import ServerConfig, serving
+from envs.tasks.file import add_tasks
 from envs.tasks.registry import TaskRegistry
 from envs.types import ToolCall
 
@@ -44,3 +50,45 @@ async def test_the_example_is_solved_by_its_oracle_and_by_no_near_miss(registry)
 def test_the_example_of_a_file_is_one():
     content = yaml.safe_load(block("yaml", "mcpServers"))
     assert set(content) == {"tools", "mcpServers"}
+
+
+async def test_the_example_as_a_file_is_served_by_the_command(tmp_path):
+    path = tmp_path / "shop.py"
+    path.write_text(block("python", "class CountFruit"))
+    command = [sys.executable, "-m", "rlfactory", "serve", "--phones", "0", "--port", "0", "--json"]
+    service = await asyncio.create_subprocess_exec(*command, "--tasks", str(path), stdout=asyncio.subprocess.PIPE)
+    assert service.stdout is not None
+    try:
+        async with EnvClient(json.loads(await service.stdout.readline())["address"]) as client:
+            registry = TaskRegistry()
+            add_tasks(registry, path)
+            record = await play(client, "shop.count", seed=1, registry=registry)
+            assert record.reward.success
+    finally:
+        service.send_signal(signal.SIGTERM)
+        assert await service.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("x = (", "cannot import .*SyntaxError"),
+        ("import nothing_of_this_name", "ModuleNotFoundError"),
+        ("x = 1", "defines no task"),
+        ("from envs.tasks.phone.settings import WifiOn", "defines no task"),
+    ],
+)
+def test_a_file_that_is_none_of_tasks_is_refused(tmp_path, source, words):
+    path = tmp_path / "mine.py"
+    path.write_text(source)
+    with pytest.raises(TaskError, match=words):
+        add_tasks(TaskRegistry(), path)
+
+
+def test_a_file_that_is_not_there_or_a_name_that_is_taken_is_refused(tmp_path, registry):
+    with pytest.raises(TaskError, match="no tasks file"):
+        add_tasks(registry, tmp_path / "no.py")
+    path = tmp_path / "shop.py"
+    path.write_text(block("python", "class CountFruit"))
+    with pytest.raises(TaskError, match=r"shop\.py: .*shop\.count"):
+        add_tasks(registry, path)
