@@ -12,8 +12,8 @@ import grpc
 from envs.faults import from_bytes
 from envs.v1 import env_pb2 as pb
 
-MAX_STEPS: Final = 8
-"""In one message, as in `envs.step_stream`."""
+LEAST_STEPS: Final = 16
+"""As `envs.step_stream.LEAST_OUTCOMES`."""
 MAX_MESSAGE_BYTES: Final = 1 << 18
 """Of requests in one message; a single one may be larger. Services take at least a megabyte."""
 
@@ -104,7 +104,7 @@ class _Stream:
     def _next_batch(self) -> list[pb.NumberedStep]:
         """Take steps that make one message of bounded size, at least one if there are any."""
         size, count = 0, 0
-        for step in self._steps[:MAX_STEPS]:
+        for step in self._steps[: max(LEAST_STEPS, len(self._steps) // 4)]:
             size += step.ByteSize()
             if count and size > MAX_MESSAGE_BYTES:
                 break

@@ -15,8 +15,9 @@ from envs.errors import InfrastructureError
 from envs.faults import to_bytes
 from envs.v1 import env_pb2 as pb
 
-MAX_OUTCOMES: Final = 8
-"""In one message. More would save little, and sessions that travel together wait for each other from then on."""
+LEAST_OUTCOMES: Final = 16
+"""That one message takes, if there are so many, and a quarter of those that wait where that is more. All at once would
+save little, and sessions that travel together wait for each other from then on; too few, and they queue up here."""
 MAX_MESSAGE_BYTES: Final = 8 << 20
 """Of pictures and trees in one message; a single outcome may be larger."""
 
@@ -89,7 +90,7 @@ class StepStream:
     def _next_batch(self) -> list[pb.StepOutcome]:
         """Take outcomes that make one message of bounded size, at least one."""
         size, count = 0, 0
-        for outcome in self._outcomes[:MAX_OUTCOMES]:
+        for outcome in self._outcomes[: max(LEAST_OUTCOMES, len(self._outcomes) // 4)]:
             observation = outcome.response.observation
             size += len(observation.image.data) + len(observation.tree_xml)
             if count and size > MAX_MESSAGE_BYTES:
