@@ -22,11 +22,16 @@ WINDOW: Final = 12
 
 
 class LessonTrainer(SFTTrainer):  # type: ignore[misc]
-    """verl's SFT trainer, whose last step is the first by which the mean loss has fallen to `until_loss`."""
+    """verl's SFT trainer, whose last step is the first by which the mean loss has fallen to `until_loss`.
 
-    def __init__(self, config: DictConfig, *, until_loss: float | None) -> None:
+    `only` names the part of the model that learns, as in "lm_head"; the rest stays as it is.
+    """
+
+    def __init__(self, config: DictConfig, *, until_loss: float | None = None, only: str = "") -> None:
         super().__init__(config=config)
         self._until_loss = until_loss
+        for name, parameter in self.engine.module.named_parameters():
+            parameter.requires_grad_(only in name)
         self._steps = 0
         self._losses: deque[float] = deque(maxlen=WINDOW)
         self.training_client.train_batch = self._watched(self.training_client.train_batch)
@@ -49,8 +54,10 @@ class LessonTrainer(SFTTrainer):  # type: ignore[misc]
         return self._until_loss is not None and known and sum(self._losses) / WINDOW <= self._until_loss
 
 
-def run_lesson(config: DictConfig, *, until_loss: float | None) -> Path:
+def run_lesson(config: DictConfig, *, until_loss: float | None = None, only: str = "") -> Path:
     """Run verl's SFT trainer in this process, alone in its process group; return the Hugging Face folder it wrote.
+
+    See `LessonTrainer` for the arguments.
 
     Raises: PluginMissing: verl did not load our plugin.
     """
@@ -69,7 +76,7 @@ def run_lesson(config: DictConfig, *, until_loss: float | None) -> Path:
     auto_set_device(config)
     initialize_global_process_group()
     try:
-        trainer = LessonTrainer(config, until_loss=until_loss)
+        trainer = LessonTrainer(config, until_loss=until_loss, only=only)
         gc.freeze()  # verl collects garbage twice a step; what the imports made is none
         trainer.fit()
     finally:

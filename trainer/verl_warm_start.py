@@ -40,7 +40,7 @@ def prepare(config: Any) -> None:
         os.environ["VERL_FILE_LOGGER_PATH"] = str(log.logs / f"lesson-{number}.jsonl")
         data = lesson_data(log.folder, number)
         composed = sft_config(config, lesson, data=data, model=model, output=output)
-        model = run_lesson(composed, until_loss=lesson.get("until_loss"))
+        model = run_lesson(composed, until_loss=lesson.get("until_loss"), only=lesson.get("only", ""))
     shutil.rmtree(log.model, ignore_errors=True)
     shutil.move(model, log.model)
     for leftover in (*log.folder.glob("lesson-*/"), log.folder / "untrained"):
