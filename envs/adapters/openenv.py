@@ -53,7 +53,8 @@ class Episode:
     def first(self) -> dict[str, Any]:
         session = self._session
         tools = wire.tools_told(session.tools)
-        return wire.answered(wire.seen(session.observation, goal=session.goal, tools=tools), reward=None, done=False)
+        begun = wire.seen(session.observation, episode_id=self.id, goal=session.goal, tools=tools)
+        return wire.answered(begun, reward=None, done=False)
 
     async def step(self, action: wire.Action, *, timeout_s: float | None = None) -> dict[str, Any]:
         """Play a turn, or list the tools. Raises: RLFactoryError: the episode is over, or void."""
@@ -194,9 +195,7 @@ class OpenEnvDoor:
         episode = await self._begin(data)
         self._episodes[episode.id] = episode
         self._touch(episode)
-        first = episode.first()
-        first["observation"]["episode_id"] = episode.id
-        return JSONResponse(first)
+        return JSONResponse(episode.first())
 
     async def _step(self, request: wire.Step) -> JSONResponse:
         try:

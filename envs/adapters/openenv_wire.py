@@ -149,6 +149,7 @@ class Failure(BaseModel):
 class Seen(BaseModel):
     """An observation. Fields that have no meaning at a step are left out of it."""
 
+    episode_id: str | None = Field(default=None, description="At the beginning: what requests over HTTP name.")
     goal: str | None = Field(default=None, description="At the beginning.")
     tools: list[Tool] | None = Field(default=None, description="At the beginning, and when they are asked for.")
     text: str | None = None
