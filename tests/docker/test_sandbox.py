@@ -138,7 +138,7 @@ async def test_a_hostile_program_ends_in_time_and_the_next_call_works(sandboxes,
 
 
 async def test_what_is_left_running_ends_with_its_call(python):
-    await python.run("import subprocess\np = subprocess.Popen(['sleep', '1000'])", timeout_s=10)
+    await python.run("import subprocess\np = subprocess.Popen(['sleep', '1000'])", timeout_s=30)
     assert (await python.run("p.wait(5)", timeout_s=10)).output == "-9\n"
 
 
