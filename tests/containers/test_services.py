@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from envs.tools.search.index import build_index
+
 ROOT = Path(__file__).parents[2]
 Ask = Callable[..., tuple[int, dict[str, Any]]]
 
@@ -39,7 +41,7 @@ def service(name: str, *arguments: object) -> Iterator[Ask]:
 
         def ask(path: str, data: bytes | None = None, claim: int = 0, **body: object) -> tuple[int, dict[str, Any]]:
             sent = data or (json.dumps(body).encode() if body else None)
-            headers = {"Content-Length": str(claim)} if claim else {}
+            headers = {"Content-Type": "application/json"} | ({"Content-Length": str(claim)} if claim else {})
             request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data=sent, headers=headers)
             try:
                 with urllib.request.urlopen(request, timeout=30) as answer:
@@ -204,9 +206,9 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def test_passages_are_found_best_first(corpus):
+def test_passages_of_a_corpus_are_found_best_first(corpus):
     with service("search", "--corpus", corpus) as ask:
-        assert ask("/health")[1] == {"status": "ok", "passages": 3}
+        assert ask("/health")[1] == {"status": "ok", "passages": 3, "mode": "bm25"}
         queries = ["What island was PHAROS?", "tea leaves", "zebra"]
         status, answer = ask("/retrieve", queries=queries, topk=2, return_scores=True)
         assert status == 200
@@ -215,22 +217,41 @@ def test_passages_are_found_best_first(corpus):
         assert answer["result"][0][0]["score"] > answer["result"][0][1]["score"] > 0
         plain = ask("/retrieve", queries=["tea"], topk=1)[1]["result"]
         assert plain == [[{"id": "1", "contents": "Tea is made of leaves."}]]
-        mistakes: tuple[dict[str, Any], ...] = (
-            {"queries": []},
-            {"queries": [1]},
-            {"queries": ["a"], "topk": 0},
-            {"queries": "a"},
-        )
+        mistakes: tuple[dict[str, Any], ...] = ({"queries": [1]}, {"queries": ["a"], "topk": 0}, {"queries": "a"})
         for body in mistakes:
-            assert ask("/retrieve", **body)[0] == 400
+            assert ask("/retrieve", **body)[0] == 422
 
 
-@pytest.mark.parametrize("text", ["", '{"text": 1}\n', "nonsense\n"])
-def test_a_corpus_that_is_none_is_told(tmp_path, text):
+def test_a_mounted_index_comes_first_and_the_shipped_one_last(corpus, tmp_path):
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"title": "Oslo", "text": "Oslo is a town."}\n')
+    build_index(other, tmp_path / "index")
+    for options in (("--index", tmp_path / "index", "--corpus", corpus), ("--shipped", tmp_path / "index")):
+        with service("search", *options) as ask:
+            assert ask("/health")[1]["passages"] == 1
+            found = ask("/retrieve", queries=["Oslo"])[1]["result"]
+            assert found == [[{"id": "0", "contents": '"Oslo"\nOslo is a town.'}]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("", "holds no passages"), ('{"text": 1}\n', "a passage is"), ("nonsense\n", "no JSON")]
+)
+def test_a_corpus_that_is_none_is_told(tmp_path, text, words):
     path = tmp_path / "corpus.jsonl"
-    if text:
-        path.write_text(text)
-    command = [sys.executable, "-m", "containers.search.server", "--corpus", path]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    path.write_text(text)
+    ended = started("--corpus", path)
     assert ended.returncode == 1
-    assert ended.stderr.startswith("error: the corpus cannot be read")
+    assert ended.stderr.startswith("error: ")
+    assert words in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+def test_nothing_to_serve_is_told(tmp_path):
+    ended = started("--index", tmp_path, "--corpus", tmp_path / "no", "--shipped", tmp_path)
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
+    assert "neither an index" in ended.stderr
+
+
+def started(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "containers.search.server", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

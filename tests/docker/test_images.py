@@ -14,7 +14,7 @@ from tests.docker.conftest import IMAGES
 
 pytestmark = pytest.mark.docker
 ROOT = Path(__file__).resolve().parents[2]
-MAX_MB = {"simulator": 400, "envd": 400, "sandbox": 200, "search": 400, "egress": 200}
+MAX_MB = {"simulator": 400, "envd": 480, "sandbox": 200, "search": 300, "egress": 200}
 
 
 def inspect(name: str) -> dict[str, Any]:
@@ -67,3 +67,46 @@ def test_the_command_line_in_the_image_knows_its_version_and_tasks() -> None:
     assert run("envd", "python", "-m", "rlfactory", "--version").stdout == f"rlfactory {version}\n"
     tasks = json.loads(run("envd", "python", "-m", "rlfactory", "tasks", "--json").stdout)
     assert len(tasks) >= 24
+
+
+def test_the_service_in_the_image_has_what_tools_need() -> None:
+    modules = ("fastapi", "jsonschema", "mcp", "psycopg", "sqlglot", "tantivy", "yaml")
+    done = run("envd", "python", "-c", f"import {', '.join(modules)}")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+ASK = """
+import json, urllib.request
+body = json.dumps({"queries": ["Oslo"], "topk": 1}).encode()
+request = urllib.request.Request("http://127.0.0.1:8000/retrieve", body, {"Content-Type": "application/json"})
+with urllib.request.urlopen(request) as answer, urllib.request.urlopen("http://127.0.0.1:8000/health") as health:
+    print(json.dumps([json.load(answer)["result"], json.load(health)["passages"]]))
+"""
+
+
+@pytest.mark.parametrize("mounted", [False, True])
+def test_the_search_image_serves_the_shipped_corpus_or_a_mounted_one(mounted: bool, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"id": "7", "title": "Oslo", "text": "Oslo is a town."}\n')
+    corpus.chmod(0o644)
+    limits = ("--read-only", "--tmpfs", "/tmp", "--network", "none")
+    mount = ("--mount", f"type=bind,src={corpus},dst=/data/corpus.jsonl,readonly") if mounted else ()
+    container = docker("run", "-d", "--rm", *limits, *mount, "rlfactory-search")
+    try:
+        for _ in range(100):
+            if subprocess.run(["docker", "exec", container, *HEALTH], capture_output=True, check=False).returncode == 0:
+                break
+        found, passages = json.loads(docker("exec", container, "python", "-c", ASK))
+    finally:
+        docker("rm", "-f", container)
+    if mounted:
+        assert (found, passages) == ([[{"id": "7", "contents": '"Oslo"\nOslo is a town.'}]], 1)
+    else:
+        assert passages > 700
+
+
+HEALTH = ("python", "-m", "containers.search.server", "--health")
+
+
+def docker(*arguments: str) -> str:
+    return subprocess.run(["docker", *arguments], capture_output=True, text=True, check=True, timeout=60).stdout.strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import subprocess
@@ -69,6 +70,32 @@ def test_a_corpus_is_read_in_both_formats_also_compressed(tmp_path: Path):
         Passage(id="0", title="A", text="one"),
         Passage(id="7", title="B", text="two\nthree"),
     ]
+
+
+def test_contents_of_one_line_are_a_text_without_a_title(tmp_path: Path):
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"contents": "Tea is made of leaves."}')
+    [passage] = read_passages(path)
+    assert (passage.title, passage.contents) == ("", "Tea is made of leaves.")
+
+
+def test_an_index_on_a_read_only_disk_is_opened_and_left_as_it_is(tmp_path: Path, corpus: Path, monkeypatch):
+    build_index(corpus, tmp_path / "index")
+    files = sorted((tmp_path / "index").rglob("*"))
+    assert all(path.stat().st_mode & 0o044 == 0o044 for path in files), "another user may serve it"
+    for path in (tmp_path / "index" / "words").glob("*.lock"):
+        path.unlink()
+    # Root may write everywhere but on a disk that is mounted read-only: that is what the kernel would say there.
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    index = SearchIndex.open(tmp_path / "index")
+    [hits] = index.search(["Tagus"], top_k=1, mode=SearchMode.BM25)
+    assert titles(hits) == ["Tagus"]
+    assert not list((tmp_path / "index" / "words").glob("*.lock"))
+    assert len(list(tmp_path.glob("rlfactory-index-*"))) == 1
+    del index, hits
+    gc.collect()
+    assert list(tmp_path.glob("rlfactory-index-*")) == []
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,10 @@ def _fill(corpus: Path, folder: Path, embedder: Embedder | None, progress: Progr
         DenseIndex.build(read_passages(corpus), embedder, path, progress=lambda done: progress("vectors", done))
     with corpus.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
+    for file_of_words in (folder / WORDS_FOLDER).iterdir():
+        file_of_words.chmod(
+            file_of_words.stat().st_mode | 0o044
+        )  # tantivy keeps some to their owner; the folder decides
     name = embedder.name if embedder else ""
     note = IndexNote(format=FORMAT, passages=len(words), corpus_sha256=digest, embedder=name)
     (folder / NOTE_FILE).write_text(json.dumps(asdict(note), indent=2), encoding="utf-8")

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -57,9 +61,18 @@ class KeywordIndex:
     @classmethod
     def open(cls, folder: Path) -> KeywordIndex:
         """Open what `build` wrote. Raises: ValueError: the folder holds no index."""
-        index = tantivy.Index.open(str(folder))
-        index.register_tokenizer(_ANALYZER, _analyzer())
-        return cls(index)
+        view = None if os.access(folder, os.W_OK) else _view(folder)
+        try:
+            index = tantivy.Index.open(str(view or folder))
+            index.register_tokenizer(_ANALYZER, _analyzer())
+            opened = cls(index)
+        except BaseException:
+            if view is not None:
+                shutil.rmtree(view, ignore_errors=True)
+            raise
+        if view is not None:
+            weakref.finalize(opened, shutil.rmtree, view, ignore_errors=True)
+        return opened
 
     def search(self, query: str, top_k: int) -> list[tuple[int, float]]:
         """Return the best passages: (number in the corpus, BM25 score), best first; equal scores by number."""
@@ -90,6 +103,15 @@ class KeywordIndex:
         stored = self._searcher.doc(found[0][1]).get_first("stored")
         identity, title, text = json.loads(bytes(stored or b""))
         return Passage(id=identity, title=title, text=text)
+
+
+def _view(folder: Path) -> Path:
+    """Return a folder of links to the files of one that is read-only: tantivy puts a lock beside what it reads."""
+    view = Path(tempfile.mkdtemp(prefix="rlfactory-index-"))
+    for path in folder.resolve().iterdir():
+        if path.suffix != ".lock":
+            (view / path.name).symlink_to(path)
+    return view
 
 
 def _schema() -> tantivy.Schema:
