@@ -13,7 +13,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
-OPTIONAL = frozenset({"train", "browser", "docker", "gpu", "postgres", "openenv"})
+OPTIONAL = frozenset({"train", "browser", "docker", "gpu", "postgres", "openenv", "mcp_reference"})
 REQUIRE_VARIABLE = "RLFACTORY_REQUIRE"
 
 # How fast examples come is no property of ours: a busy machine must not fail a test by it.
