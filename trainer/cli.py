@@ -55,7 +55,9 @@ def train(
     from trainer.train import run
     from trainer.train_view import summary_view, training_view
 
-    # A polite end goes the way of Ctrl-C: checkpoints are kept, phones and servers are ended.
+    # A polite end goes the way of Ctrl-C, also for a shell's background job, which is born deaf to that: checkpoints
+    # are kept, phones and servers are ended.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
     own = [f"rlfactory.seed={seed}", f"rlfactory.service.transport={transport}", *(overrides or [])]
     console = Console(highlight=False)

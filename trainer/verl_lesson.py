@@ -7,7 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from omegaconf import DictConfig
 from verl.trainer.sft_trainer import SFTTrainer
@@ -16,9 +16,7 @@ from verl.utils.device import auto_set_device
 from verl.utils.distributed import destroy_global_process_group, initialize_global_process_group
 
 from trainer import verl_plugin
-
-WINDOW: Final = 12
-"""Steps whose mean loss says whether a lesson is learnt."""
+from trainer.warm_start import WINDOW
 
 
 class LessonTrainer(SFTTrainer):  # type: ignore[misc]

@@ -25,6 +25,8 @@ from trainer.dialects import Dialect
 from trainer.settings import RolloutSettings
 
 IMAGE = "<image>"
+WINDOW = 12
+"""Steps of supervised learning whose mean loss says whether a lesson is learnt."""
 TEXT_SESSIONS: Final = 64
 """Played at once where no phone limits them."""
 

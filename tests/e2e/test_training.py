@@ -15,7 +15,7 @@ pytest.importorskip("verl", reason="needs the train extra")
 from trainer.policies import PolicyConfig
 from trainer.runlog import RunLog, read_lines
 from trainer.verl_checkpoint import CheckpointPolicy
-from trainer.verl_lesson import WINDOW
+from trainer.warm_start import WINDOW
 
 pytestmark = [pytest.mark.train, pytest.mark.timeout(900)]
 
@@ -32,8 +32,10 @@ SHORT = (
 )
 
 
-def start(runs: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "rlfactory", "train", "tiny_phone", "--runs", str(runs), "--name", "short"]
+def start(runs: Path, *arguments: str, deaf: bool = False) -> subprocess.Popen[str]:
+    """Start a run; `deaf`: to SIGINT, as a shell starts what is to run in the background."""
+    command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"] if deaf else []
+    command += [sys.executable, "-m", "rlfactory", "train", "tiny_phone", "--runs", str(runs), "--name", "short"]
     command += ["--transport", "adb"]
     return subprocess.Popen(
         [*command, *arguments, *SHORT], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
@@ -53,6 +55,20 @@ def test_a_run_over_adb_stopped_by_ctrl_c_leaves_nothing_running_and_goes_on_to_
     assert "held-out success" in output
     assert (log.folder / "report.html").exists()
     assert_checkpoint_plays(log.policy)
+
+
+def test_a_background_job_that_is_told_to_end_leaves_nothing_running(tmp_path: Path) -> None:
+    process = start(tmp_path, deaf=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "demonstrations" in line:
+            break
+    family = psutil.Process(process.pid).children(recursive=True)
+    process.terminate()
+    rest, _ = process.communicate()
+    assert process.returncode == 130, rest
+    _, alive = psutil.wait_procs(family, timeout=30)
+    assert [child.name() for child in alive] == []
 
 
 def assert_finished(runs: Path, *, steps: int) -> RunLog:
