@@ -101,7 +101,7 @@ async def with_bad_habits(
 ) -> list[Demonstration]:
     """Return the demonstrations, many of those in which little had to be done played again by somebody sloppy.
 
-    A task's habit is the action that its oracle most often does last. Whoever is sloppy does it also where it was not
+    A task's habit is what its oracle does last where it has most to do. Whoever is sloppy does it also where it was not
     called for, and so fails. `share` of the episodes without the habit are played so, evenly over goals and first
     pictures: whoever imitates them most likely always acts, but to imitate them well must see where others did not.
 
@@ -162,11 +162,16 @@ async def with_guesses(
 
 
 def _habits(demonstrations: Sequence[Demonstration]) -> dict[str, tuple[ToolCall, ...]]:
-    """Return what the oracle of each task does most often before its last turn; without one, nothing."""
-    found: dict[str, list[tuple[ToolCall, ...]]] = defaultdict(list)
+    """Return what the oracle of each task does before its last turn where it has most to do; nothing if it never does."""
+    episodes: dict[str, list[Demonstration]] = defaultdict(list)
     for each in demonstrations:
-        found[each.task] += [each.habit] if each.habit else []
-    return {task: max(options, key=options.count) if options else () for task, options in found.items()}
+        episodes[each.task].append(each)
+    found: dict[str, tuple[ToolCall, ...]] = {}
+    for task, played in episodes.items():
+        longest = max(len(each.calls) for each in played)
+        options = [each.habit for each in played if len(each.calls) == longest and each.habit]
+        found[task] = max(options, key=options.count) if options else ()
+    return found
 
 
 def _first_digest(demonstration: Demonstration) -> str:
