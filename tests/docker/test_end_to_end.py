@@ -105,7 +105,7 @@ def test_one_step_of_grpo_on_phones_in_containers(envd: Service, tmp_path: Path)
         "rlfactory.warm_start.episodes=64",
         "rlfactory.warm_start.batch=8",
         "rlfactory.warm_start.micro_batch=8",
-        "rlfactory.warm_start.steps=2",
+        "rlfactory.warm_start.lessons=[{sloppiness: 0.5, steps: 2, lr: 1.0e-3, lr_warmup_steps: 1}]",
         "data.episodes.validation.count=8",
         "data.val_batch_size=8",
         "trainer.total_training_steps=1",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,8 @@ def test_the_search_image_serves_the_shipped_corpus_or_a_mounted_one(mounted: bo
     mount = ("--mount", f"type=bind,src={corpus},dst=/data/corpus.jsonl,readonly") if mounted else ()
     container = docker("run", "-d", "--rm", *limits, *mount, "rlfactory-search")
     try:
-        for _ in range(100):
+        deadline_s = time.monotonic() + 120
+        while time.monotonic() < deadline_s:
             if subprocess.run(["docker", "exec", container, *HEALTH], capture_output=True, check=False).returncode == 0:
                 break
         found, passages = json.loads(docker("exec", container, "python", "-c", ASK))

@@ -154,7 +154,8 @@ def world() -> Iterator[str]:
         if server is not None:
             server.kill()
             server.wait()
-        subprocess.run(["ip", "netns", "delete", name], check=False, capture_output=True)
+        for command in (("ip", "link", "delete", "rl-near"), ("ip", "netns", "delete", name)):
+            subprocess.run(command, check=False, capture_output=True)
 
 
 def test_no_container_reaches_the_world(cells, world):
