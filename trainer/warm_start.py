@@ -162,7 +162,7 @@ async def with_guesses(
 
 
 def _habits(demonstrations: Sequence[Demonstration]) -> dict[str, tuple[ToolCall, ...]]:
-    """Return what the oracle of each task does before its last turn where it has most to do; nothing if it never does."""
+    """Return what each task's oracle does before its last turn where it has most to do; nothing if it never acts."""
     episodes: dict[str, list[Demonstration]] = defaultdict(list)
     for each in demonstrations:
         episodes[each.task].append(each)
