@@ -118,15 +118,14 @@ class _Stream:
         self._writing.cancel()
         self._call.cancel()
         error = None if task.cancelled() else task.exception()
-        code, why = grpc.StatusCode.UNAVAILABLE, "the stream of steps has ended"
+        code, why, trailing = grpc.StatusCode.UNAVAILABLE, "the stream of steps has ended", None
         if isinstance(error, grpc.aio.AioRpcError):
-            code, why = error.code(), error.details() or why
+            code, why, trailing = error.code(), error.details() or why, error.trailing_metadata()
         waiting, self._waiting = self._waiting, {}
         for answer in waiting.values():
             if not answer.done():
-                answer.set_exception(_failure(code, why))
+                answer.set_exception(_failure(code, why, trailing))
 
 
-def _failure(code: grpc.StatusCode, why: str) -> grpc.aio.AioRpcError:
-    nothing = grpc.aio.Metadata()
-    return grpc.aio.AioRpcError(code, nothing, nothing, details=why)
+def _failure(code: grpc.StatusCode, why: str, trailing: grpc.aio.Metadata | None = None) -> grpc.aio.AioRpcError:
+    return grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailing or grpc.aio.Metadata(), details=why)

@@ -21,7 +21,6 @@ from PIL import Image
 from trainer.cpu.tiny_model import TinyModelConfig, save_tiny_model
 from trainer.cpu.tokenizer import Corpus, build_tokenizer, copied_words, fixed_phrases, tag_lines
 from trainer.runlog import RunLog
-from trainer.verl_lesson import run_lesson
 from trainer.warm_start import IMAGE, lesson_data
 
 
@@ -30,6 +29,8 @@ def prepare(config: Any) -> None:
 
     Raises: PluginMissing: verl did not load our plugin.
     """
+    from trainer.verl_lesson import run_lesson
+
     log = RunLog(Path(config.rlfactory.run_folder))
     lessons = list(config.rlfactory.warm_start.lessons)
     model = log.folder / "untrained"
