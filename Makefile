@@ -15,7 +15,7 @@ PORT ?= 7000
 POLICY ?= oracle
 ARGS ?=
 
-.PHONY: help setup train test test-docker test-browser lint check format serve eval report emulators base-image images proto bench constraints clean
+.PHONY: help setup train test test-recipes test-docker test-browser lint check format serve eval report emulators base-image images proto bench constraints clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "make <target>, with VENV=.venv PYTHON=python3 and:\n"} \
@@ -29,8 +29,11 @@ train: setup  ## Train an agent: SEED=1 RECIPE=tiny_phone TRANSPORT=direct|adb|d
 
 # In the order of the files, so that the trainings of tests/e2e begin early and do not go on alone at the end.
 test: setup  ## Run the tests that need no Docker, with coverage of emulators and envs: ARGS="-k wifi"
-	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not docker" --cov=emulators --cov=envs --cov-report=term:skip-covered \
+	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not docker and not recipes" --cov=emulators --cov=envs --cov-report=term:skip-covered \
 	  --cov-fail-under=85 $(ARGS)
+
+test-recipes: setup  ## Run the recipes beside the main one, cut short
+	@$(BIN)/python -m pytest tests/e2e -m recipes $(ARGS)
 
 test-docker: setup  ## Run the tests of images and of phones in containers (after: make images)
 	@$(BIN)/python -m pytest tests/docker --durations=5 $(ARGS)
