@@ -15,7 +15,7 @@ PORT ?= 7000
 POLICY ?= oracle
 ARGS ?=
 
-.PHONY: help setup train test test-recipes test-docker test-browser lint check format serve eval report emulators base-image images proto bench constraints clean
+.PHONY: help setup train test test-training test-docker test-browser lint check format serve eval report emulators base-image images proto bench constraints clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "make <target>, with VENV=.venv PYTHON=python3 and:\n"} \
@@ -27,13 +27,13 @@ setup:  ## Make the virtual environment (done by every other target, at once whe
 train: setup  ## Train an agent: SEED=1 RECIPE=tiny_phone TRANSPORT=direct|adb|docker ARGS="key=value ..."
 	@$(BIN)/rlfactory train $(RECIPE) --seed $(SEED) --transport $(TRANSPORT) $(ARGS)
 
-# In the order of the files, so that the trainings of tests/e2e begin early and do not go on alone at the end.
+# In the order of the files, so that the long ones of tests/e2e begin early and do not go on alone at the end.
 test: setup  ## Run the tests that need no Docker, with coverage of emulators and envs: ARGS="-k wifi"
-	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not docker and not recipes" --cov=emulators --cov=envs --cov-report=term:skip-covered \
+	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not docker and not training" --cov=emulators --cov=envs --cov-report=term:skip-covered \
 	  --cov-fail-under=85 $(ARGS)
 
-test-recipes: setup  ## Run the recipes beside the main one, cut short
-	@$(BIN)/python -m pytest tests/e2e -m recipes $(ARGS)
+test-training: setup  ## Run the trainings cut short: over adb, Ctrl-C and resume, text only (minutes each)
+	@$(BIN)/python -m pytest tests/e2e -m training $(ARGS)
 
 test-docker: setup  ## Run the tests of images and of phones in containers (after: make images)
 	@$(BIN)/python -m pytest tests/docker --durations=5 $(ARGS)

@@ -11,7 +11,7 @@ import pytest
 
 from trainer.runlog import RunLog
 
-pytestmark = [pytest.mark.train, pytest.mark.recipes, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.train, pytest.mark.training, pytest.mark.timeout(900)]
 
 SHORT = (
     "rlfactory.warm_start.episodes=48",

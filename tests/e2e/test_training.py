@@ -42,6 +42,7 @@ def start(runs: Path, *arguments: str, deaf: bool = False) -> subprocess.Popen[s
     )
 
 
+@pytest.mark.training
 def test_a_run_over_adb_stopped_by_ctrl_c_leaves_nothing_running_and_goes_on_to_a_policy_that_plays(
     tmp_path: Path,
 ) -> None:
