@@ -23,12 +23,17 @@ class LessonTrainer(SFTTrainer):  # type: ignore[misc]
     """verl's SFT trainer, whose last step is the first by which the mean loss has fallen to `until_loss`.
 
     `only` names the part of the model that learns, as in "lm_head"; the rest stays as it is.
+
+    Raises: ValueError: the model has no such part.
     """
 
     def __init__(self, config: DictConfig, *, until_loss: float | None = None, only: str = "") -> None:
         super().__init__(config=config)
         self._until_loss = until_loss
-        for name, parameter in self.engine.module.named_parameters():
+        parts = dict(self.engine.module.named_parameters())
+        if not any(only in name for name in parts):
+            raise ValueError(f"a lesson of {only!r} alone: the model has no such part, only {', '.join(sorted(parts))}")
+        for name, parameter in parts.items():
             parameter.requires_grad_(only in name)
         self._steps = 0
         self._losses: deque[float] = deque(maxlen=WINDOW)
