@@ -19,9 +19,9 @@ import psutil
 
 from benchmarks.figures import percentile_ms
 from benchmarks.slow_phones import TASK
+from emulators.event_loop import run
 from envs.client import EnvClient, Session
 from envs.errors import RLFactoryError
-from envs.event_loop import run
 from envs.types import SessionOptions, ToolCall
 
 TAP = ToolCall(id="0", name="phone", arguments={"action": "key", "key": "HOME"})

@@ -31,11 +31,11 @@ from emulators.device import (
     Snapshot,
 )
 from emulators.errors import DeviceLost
+from emulators.event_loop import run
 from emulators.pixels import encode
 from emulators.pool import PoolConfig
 from emulators.state import DeviceState
 from emulators.ui import Bounds, UiNode
-from envs.event_loop import run
 from envs.lifeline import when_gone
 from envs.limits import Limits
 from envs.server import ServerConfig, serving

@@ -33,6 +33,7 @@ from emulators.deadline import within
 from emulators.device import (
     DeviceAction,
     DeviceInfo,
+    Image,
     ImageSpec,
     OpenApp,
     Screen,
@@ -45,7 +46,7 @@ from emulators.emulator_screen import EmulatorScreen
 from emulators.errors import ActionRejected, CommandFailed, DeviceError, DeviceLost, DeviceUnsupported
 from emulators.frames import FrameChoice, ScreencapFrames, UiautomatorFrames, choose_frames
 from emulators.launching import LaunchableApp, find_app, launch_command
-from emulators.pixels import encode
+from emulators.pixels import encode, unchanged
 from emulators.points import require_on_screen
 from emulators.silence import listening
 from emulators.state import PROBE, DeviceState, parse_probe
@@ -73,12 +74,14 @@ class AdbDevice:
         *,
         console: EmulatorConsole | None = None,
         screen: EmulatorScreen | None = None,
+        quick_jpegs: bool = False,
     ) -> None:
         """Take over a phone that is there and booted.
 
         Args:
             console: the emulator's; None: where the serial says, if it does.
             screen: the emulator's gRPC endpoint, by which changes of the screen are noticed; None: there is none.
+            quick_jpegs: the phone encodes a JPEG faster than its raw frame would come here.
         """
         self._adb = adb
         self._console_of_phone = console
@@ -87,7 +90,12 @@ class AdbDevice:
         self._uiautomator = Uiautomator(adb, info.serial)
         self._screen = screen
         screencap = ScreencapFrames(adb, info.serial)
-        self.frames = FrameChoice(source=screencap, lossless=screencap, reason="no other was tried")
+        self.frames = FrameChoice(
+            source=screencap,
+            lossless=screencap,
+            reason="no other was tried",
+            jpegs=UiautomatorFrames(self._uiautomator) if quick_jpegs else None,
+        )
         """Where pictures come from, and why."""
         self._sequence = itertools.count(1)
         self._size = (info.width_px, info.height_px)
@@ -107,13 +115,14 @@ class AdbDevice:
         simulated: bool = False,
         console: EmulatorConsole | None = None,
         screen: EmulatorScreen | None = None,
+        quick_jpegs: bool = False,
         compare_frames: bool = False,
     ) -> AdbDevice:
         """Return the phone once it is online, booted, and answers.
 
         Args:
             simulated: only for reports.
-            console, screen: see `AdbDevice`; the screen is closed with the device.
+            console, screen, quick_jpegs: see `AdbDevice`; the screen is closed with the device.
             compare_frames: time every source of pictures, and keep the best; else `screencap` is taken.
 
         Raises: DeviceLost, DeviceTimeout.
@@ -135,6 +144,7 @@ class AdbDevice:
                 ),
                 console=console,
                 screen=screen,
+                quick_jpegs=quick_jpegs,
             )
             try:
                 await device._uiautomator.start()
@@ -210,31 +220,39 @@ class AdbDevice:
         async with self._prompt_call("observe", timeout_s):
             xml = await self._dump() if with_tree else ""
             for _ in range(_OBSERVE_TRIES):
-                activity, pixels, activity_after = await self._look()
+                activity, picture, activity_after = await self._look(spec)
                 xml_after = await self._dump() if with_tree else ""
                 if (activity, xml) == (activity_after, xml_after):
                     break
                 xml = xml_after
-        height, width = pixels.shape[:2]
-        self._size = (width, height)
+        if isinstance(picture, Image):
+            self._size = picture.width_px, picture.height_px
+            image = picture
+        else:
+            self._size = picture.shape[1], picture.shape[0]
+            image = await asyncio.to_thread(encode, picture, spec)  # other phones need not wait for it
         return Screen(
             sequence=next(self._sequence),
-            image=await asyncio.to_thread(encode, pixels, spec),  # other phones need not wait for it
+            image=image,
             tree=self._read_tree(xml_after) if with_tree else None,
             activity=activity_after,
-            width_px=width,
-            height_px=height,
+            width_px=self._size[0],
+            height_px=self._size[1],
         )
 
-    async def _look(self) -> tuple[str, np.ndarray, str]:
-        """Return the foreground activity, a frame, and the foreground activity again."""
-        if isinstance(self.frames.source, ScreencapFrames):  # all three in one stream
+    async def _look(self, spec: ImageSpec) -> tuple[str, np.ndarray | Image, str]:
+        """Return the foreground activity, a frame (encoded, if the phone does that well), and the activity again."""
+        jpegs = self.frames.jpegs if spec.format == "jpeg" and unchanged(self._size, spec) else None
+        if jpegs is None and isinstance(self.frames.source, ScreencapFrames):  # all three in one stream
             output = await self._adb.execute(self._serial, FRAME, expected_bytes=self._frame_bytes)
             self._frame_bytes = len(output)
             return parse_frame(output)
-        before = parse_component((await self._run(FOREGROUND)).stdout.decode("utf-8", "replace"))
-        pixels = await self.frames.source.frame()
-        return before, pixels, parse_component((await self._run(FOREGROUND)).stdout.decode("utf-8", "replace"))
+        before = await self._foreground()
+        picture = await jpegs.jpeg(spec.quality) if jpegs else await self.frames.source.frame()
+        return before, picture, await self._foreground()
+
+    async def _foreground(self) -> str:
+        return parse_component((await self._run(FOREGROUND)).stdout.decode("utf-8", "replace"))
 
     async def _choose_frames(self, *, patience_s: float) -> None:
         sources = (
@@ -261,7 +279,8 @@ class AdbDevice:
 
     async def foreground(self, *, timeout_s: float) -> str:
         """Return `package/class` of the resumed activity; "" when none is."""
-        return parse_component((await self.shell(FOREGROUND, timeout_s=timeout_s)).stdout)
+        async with self._prompt_call("foreground", timeout_s):
+            return await self._foreground()
 
     # --- shell, files, state
 

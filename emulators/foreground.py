@@ -7,6 +7,7 @@ import json
 import signal
 from typing import TYPE_CHECKING
 
+from emulators import event_loop
 from emulators.errors import DeviceError
 from emulators.malloc import keep_large_blocks
 
@@ -23,7 +24,7 @@ def serve_phones(config: PhoneConfig, phones: int, *, first_port: int, as_json: 
     if first_port % 2:
         raise DeviceError(f"--port {first_port}: a console port is even, the adb port is the odd one above")
     keep_large_blocks()
-    asyncio.run(_serve(config, phones, first_port=first_port, as_json=as_json))
+    event_loop.run(_serve(config, phones, first_port=first_port, as_json=as_json))
 
 
 async def _serve(config: PhoneConfig, phones: int, *, first_port: int, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 The emulator's gRPC and `screencap` are lossless; uiautomator2's JPEG is not. So a JPEG is chosen only where lossless
 frames are painfully slow (seconds for a `screencap`, as on emulators without KVM), and never for `Device.screenshot`.
+Where a JPEG as large as the screen is what is wanted, nothing is lost by taking the phone's, if that is quicker.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import PIL.Image
 
 from emulators.adb_client import AdbClient
 from emulators.adb_commands import parse_raw
+from emulators.device import Image
 from emulators.errors import DeviceError
+from emulators.pixels import taken_as_it_is
 from emulators.uiautomator import Uiautomator
 
 PAINFUL_S: Final = 0.5
@@ -64,11 +67,16 @@ class UiautomatorFrames:
         self._uiautomator = uiautomator
 
     async def frame(self) -> np.ndarray:
-        encoded = await self._uiautomator.look("takeScreenshot", 1, _QUALITY)
-        if not encoded:
-            raise DeviceError("uiautomator2 took no screenshot")
-        with PIL.Image.open(io.BytesIO(base64.b64decode(encoded))) as picture:
+        with PIL.Image.open(io.BytesIO((await self.jpeg(_QUALITY)).data)) as picture:
             return np.asarray(picture.convert("RGB"))
+
+    async def jpeg(self, quality: int) -> Image:
+        """Return the screen as it is now, encoded by the phone. Raises: DeviceError."""
+        encoded = await self._uiautomator.look("takeScreenshot", 1, quality)
+        try:
+            return taken_as_it_is(base64.b64decode(encoded or ""))
+        except ValueError as error:
+            raise DeviceError(f"uiautomator2 took no screenshot: {error}") from error
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,6 +88,8 @@ class FrameChoice:
     """Why this one: what each source that was tried took, or failed with."""
     lossless: FrameSource
     """The fastest lossless one, which may be `source` itself."""
+    jpegs: UiautomatorFrames | None
+    """What encodes JPEGs on the phone, where that is quicker than a lossless frame."""
 
 
 async def choose_frames(sources: Sequence[FrameSource], *, patience_s: float) -> FrameChoice:
@@ -102,7 +112,12 @@ async def choose_frames(sources: Sequence[FrameSource], *, patience_s: float) ->
         raise DeviceError(f"no source of lossless frames works: {reason}")
     best = min(took_s, key=took_s.__getitem__)
     painful = took_s[lossless] > PAINFUL_S and took_s[best] <= took_s[lossless] / 2
-    return FrameChoice(source=best if painful else lossless, reason=reason, lossless=lossless)
+    return FrameChoice(
+        source=best if painful else lossless,
+        reason=reason,
+        lossless=lossless,
+        jpegs=best if isinstance(best, UiautomatorFrames) else None,
+    )
 
 
 async def _time(source: FrameSource, patience_s: float) -> float:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import io
 import math
+import os
 from typing import Any
 
 import numpy as np
 import PIL.Image
 
-from emulators.device import Image, ImageSpec
+from emulators.device import Image, ImageFormat, ImageSpec
 
 _PNG_LEVEL = 1
 """Screens are flat: higher levels take three times as long for a few per cent."""
@@ -44,9 +45,9 @@ def scale(pixels: np.ndarray[Any, Any], spec: ImageSpec) -> PIL.Image.Image:
     height, width, channels = pixels.shape
     mode = "RGB" if channels == 3 else "RGBX"
     picture = PIL.Image.frombuffer(mode, (width, height), np.ascontiguousarray(pixels), "raw", mode, 0, 1)
-    size = smart_size(width, height, max_pixels=spec.max_pixels, multiple_px=spec.multiple_px)
-    if size == (width, height):
+    if unchanged((width, height), spec):
         return picture
+    size = smart_size(width, height, max_pixels=spec.max_pixels, multiple_px=spec.multiple_px)
     return picture.resize(size, PIL.Image.Resampling.BILINEAR, reducing_gap=1.0)
 
 
@@ -55,17 +56,36 @@ def encode(pixels: np.ndarray[Any, Any], spec: ImageSpec) -> Image:
     picture = scale(pixels, spec)
     if picture.mode == "RGBX" and spec.format != "jpeg":
         picture = picture.convert("RGB")
-    buffer = io.BytesIO()
-    if spec.format == "png":
-        picture.save(buffer, "PNG", compress_level=_PNG_LEVEL)
-    elif spec.format == "webp":
-        picture.save(buffer, "WEBP", quality=spec.quality, method=0)
-    else:
-        picture.save(buffer, "JPEG", quality=spec.quality)
-    data = buffer.getvalue()
+    # A file of memory, since Pillow lets other threads run only while it encodes into a descriptor.
+    with os.fdopen(os.memfd_create("image"), "w+b") as file:
+        if spec.format == "png":
+            picture.save(file, "PNG", compress_level=_PNG_LEVEL)
+        elif spec.format == "webp":
+            picture.save(file, "WEBP", quality=spec.quality, method=0)
+        else:
+            picture.save(file, "JPEG", quality=spec.quality)
+        file.seek(0)
+        return _finished(file.read(), spec.format, picture)
+
+
+def unchanged(size: tuple[int, int], spec: ImageSpec) -> bool:
+    """Tell whether `spec` wants a picture of this size (width, height) as large as it is."""
+    return smart_size(*size, max_pixels=spec.max_pixels, multiple_px=spec.multiple_px) == size
+
+
+def taken_as_it_is(jpeg: bytes) -> Image:
+    """Return a JPEG that a phone encoded itself. Raises: ValueError: it is none."""
+    try:
+        with PIL.Image.open(io.BytesIO(jpeg), formats=("JPEG",)) as picture:  # reads the header alone
+            return _finished(jpeg, "jpeg", picture)
+    except OSError as error:
+        raise ValueError(f"not a JPEG: {jpeg[:40]!r}") from error
+
+
+def _finished(data: bytes, form: ImageFormat, picture: PIL.Image.Image) -> Image:
     return Image(
         data=data,
-        format=spec.format,
+        format=form,
         width_px=picture.width,
         height_px=picture.height,
         digest=hashlib.blake2b(data, digest_size=16).hexdigest(),

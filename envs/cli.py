@@ -96,7 +96,7 @@ def serve(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is told by us, in one line
     # uvloop forks to start a process, and gRPC's handlers then crash one child in seven before it becomes the program.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
-    from envs.event_loop import run
+    from emulators.event_loop import run
     from envs.limits import Limits
     from envs.sandbox.config import SandboxConfig, allow_lists
     from envs.server import ServerConfig

@@ -185,7 +185,9 @@ class HostedSource:
             self._tenants[serial] = tenant
             await _connect(adb, tenant)
             console = EmulatorConsole(tenant.console_port, place.host.address)
-            return await AdbDevice.connect(adb, serial, timeout_s=START_TIMEOUT_S, simulated=True, console=console)
+            return await AdbDevice.connect(
+                adb, serial, timeout_s=START_TIMEOUT_S, simulated=True, console=console, quick_jpegs=True
+            )
         except BaseException:
             place.condemned = True
             if serial:

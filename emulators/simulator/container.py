@@ -15,6 +15,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from emulators import event_loop
 from emulators.malloc import keep_large_blocks
 from emulators.simulator.health import serve_pulse
 from emulators.simulator.host import PhoneHost, serve
@@ -57,4 +58,4 @@ async def _stand(host: PhoneHost, config: PhoneConfig, phones: int) -> None:
 
 if __name__ == "__main__":
     keep_large_blocks()
-    asyncio.run(main(sys.argv[1:]))
+    event_loop.run(main(sys.argv[1:]))

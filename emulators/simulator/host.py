@@ -24,6 +24,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TextIO
 
+from emulators import event_loop
 from emulators.malloc import keep_large_blocks
 from emulators.simulator.phone import Phone, PhoneConfig
 from emulators.simulator.phone_server import PhoneServer, preload, uiautomator_jar
@@ -130,4 +131,4 @@ async def _main() -> None:
 
 if __name__ == "__main__":
     keep_large_blocks()
-    asyncio.run(_main())
+    event_loop.run(_main())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -113,6 +114,38 @@ async def test_a_jpeg_is_the_screen_though_not_to_the_bit(lab_phone):
     exact = await device.screenshot(timeout_s=T)
     assert jpeg.shape == exact.shape
     assert np.abs(jpeg.astype(int) - exact).mean() < 4
+    await device.close()
+
+
+@pytest.mark.parametrize("quality", [30, 80])
+async def test_a_phone_that_encodes_quickly_sends_the_jpeg_that_would_have_been_made_here(lab_phone, quality):
+    connecting = [
+        AdbDevice.connect(AdbClient(lab_phone.adb_port), lab_phone.serial, timeout_s=T, quick_jpegs=quick)
+        for quick in (True, False)
+    ]
+    quick, plain = [await each for each in connecting]
+    await plain.act(OpenApp("Settings"), timeout_s=T)
+    await plain.settle(timeout_s=T)
+    specs = [ImageSpec(quality=quality), ImageSpec(quality=quality, max_pixels=50_000), PNG]
+    for spec in specs:
+        ours, theirs = [await each.observe(spec, with_tree=True, timeout_s=T) for each in (quick, plain)]
+        assert (ours.image, ours.tree, ours.activity) == (theirs.image, theirs.tree, theirs.activity)
+        assert (ours.width_px, ours.height_px) == (theirs.width_px, theirs.height_px) == (360, 800)
+    for device in (quick, plain):
+        await device.close()
+
+
+async def test_a_phone_without_a_jpeg_says_so(lab_phone):
+    device = await AdbDevice.connect(AdbClient(lab_phone.adb_port), lab_phone.serial, timeout_s=T, quick_jpegs=True)
+    source = device.frames.jpegs
+    assert source is not None
+
+    async def answer(*_: object) -> str:
+        return "bm8gSlBFRw=="
+
+    source._uiautomator = SimpleNamespace(look=answer)
+    with pytest.raises(DeviceError, match="uiautomator2 took no screenshot: not a JPEG: b'no JPEG'"):
+        await device.observe(ImageSpec(), with_tree=False, timeout_s=T)
     await device.close()
 
 

@@ -1,4 +1,4 @@
-"""The event loop of a service, and the settings of its process."""
+"""The event loop of a program that serves (sessions, phones), and the settings of its process."""
 
 from __future__ import annotations
 
