@@ -48,7 +48,7 @@ lint: setup  ## Check format, lint, types, layering, generated code, Dockerfiles
 	@$(BIN)/lint-imports
 	@$(BIN)/python scripts/generate_proto.py --check
 	@$(BIN)/hadolint containers/*/Dockerfile
-	@$(BIN)/shellcheck .ci/run .ci/docker $(wildcard scripts/*.sh containers/*/*.sh)
+	@$(BIN)/shellcheck .ci/run .ci/docker .ci/partners $(wildcard scripts/*.sh containers/*/*.sh)
 
 check: lint  ## What a commit must pass: lint, and the quick tests
 	@$(BIN)/python -m pytest -q -n 2 --dist loadscope -m "not train and not browser and not docker and not gpu" $(ARGS)

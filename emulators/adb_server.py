@@ -132,20 +132,23 @@ class AdbServer:
     async def _trouble(self, client: AdbClient) -> str:
         """Return what is wrong with the server, once something is."""
         assert self._process is not None
-        silences = 0
-        while silences < _SILENCES:
-            try:
-                async with asyncio.timeout(_PING_INTERVAL_S):
-                    return f"it ended with code {await self._process.wait()}"
-            except TimeoutError:
-                pass
-            try:
-                async with within(_PING_TIMEOUT_S, "its answer"):
-                    await client.command("host:version")
-                silences = 0
-            except DeviceError:
-                silences += 1
-        return "it does not answer"
+        # One wait, asked again and again: asyncio keeps every waiter of a process until the process ends.
+        ending = asyncio.create_task(self._process.wait())
+        try:
+            silences = 0
+            while silences < _SILENCES:
+                ended, _ = await asyncio.wait({ending}, timeout=_PING_INTERVAL_S)
+                if ended:
+                    return f"it ended with code {ending.result()}"
+                try:
+                    async with within(_PING_TIMEOUT_S, "its answer"):
+                        await client.command("host:version")
+                    silences = 0
+                except DeviceError:
+                    silences += 1
+            return "it does not answer"
+        finally:
+            ending.cancel()
 
 
 def _environment() -> dict[str, str]:
