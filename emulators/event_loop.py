@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
@@ -11,6 +12,9 @@ T = TypeVar("T")
 
 _COLLECT_AFTER: Final = 50_000
 """Objects made, net, before the garbage collector looks at the young ones; 700 by default, which a step exceeds."""
+
+_SWITCH_S: Final = 0.001
+"""How long a thread may wait for the interpreter; 5 ms by default, for which gRPC's poller would hold back messages."""
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
@@ -21,6 +25,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     gc.collect()
     gc.freeze()  # modules and classes stay; nobody need look at them again
     gc.set_threshold(_COLLECT_AFTER, 20, 50)
+    sys.setswitchinterval(_SWITCH_S)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(main)
 
