@@ -135,7 +135,7 @@ async def test_a_phone_that_encodes_quickly_sends_the_jpeg_that_would_have_been_
         await device.close()
 
 
-async def test_a_phone_without_a_jpeg_says_so(lab_phone):
+async def test_a_phone_without_a_jpeg_says_so(lab_phone, monkeypatch):
     device = await AdbDevice.connect(AdbClient(lab_phone.adb_port), lab_phone.serial, timeout_s=T, quick_jpegs=True)
     source = device.frames.jpegs
     assert source is not None
@@ -143,7 +143,7 @@ async def test_a_phone_without_a_jpeg_says_so(lab_phone):
     async def answer(*_: object) -> str:
         return "bm8gSlBFRw=="
 
-    source._uiautomator = SimpleNamespace(look=answer)
+    monkeypatch.setattr(source, "_uiautomator", SimpleNamespace(look=answer))
     with pytest.raises(DeviceError, match="uiautomator2 took no screenshot: not a JPEG: b'no JPEG'"):
         await device.observe(ImageSpec(), with_tree=False, timeout_s=T)
     await device.close()
