@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import threading
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +62,7 @@ class Engine:
         self._owner = Owner.this_process()
         self._self_id = self._own_container()
         self._guarded = False
+        self._guarding = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -87,8 +89,6 @@ class Engine:
         name = f"{prefix}{token}"
         with told(f"starting {spec.image}"):
             self.require_image(spec.image)
-            if spec.network:
-                self._guard(spec.image)
             try:
                 return self._make(spec, name, f"{PREFIX}-{token}", labels, attach=attach)
             except BaseException:
@@ -145,6 +145,8 @@ class Engine:
                 **hardening,
             ),
         )["Id"]
+        if spec.network:
+            self._guard(spec.image)  # only now: while one thread does it, others come as far as this
         stdio = self._attach(container) if attach else None
         try:
             self._api.start(container)
@@ -179,8 +181,15 @@ class Engine:
 
     def _guard(self, image: str) -> None:
         """Keep what we are about to start from this machine, unless it will have no way to it."""
-        if self._self_id or self._guarded:
+        if self._self_id:
             return
+        with self._guarding:
+            if not self._guarded:
+                self._raise_guard(image)
+                self._guarded = True
+
+    def _raise_guard(self, image: str) -> None:
+        """Raises: EngineError."""
         helper = self._api.create_container(
             image,
             [HOST_ROOT, "sh", "-c", RAISE],
@@ -198,7 +207,6 @@ class Engine:
                 raise EngineError(f"no firewall rule keeps containers from this machine: {words}")
         finally:
             self._remove_container(helper)
-        self._guarded = True
 
     def _attach(self, container: str) -> socket.socket:
         """Return a socket of our own; the SDK's is tied to a response that closes it."""
