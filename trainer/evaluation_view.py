@@ -47,7 +47,8 @@ def evaluation_view(result: Evaluation) -> RenderableType:
 def task_table(result: Evaluation) -> Table:
     blanked = ", screenshots blanked" if result.ablation else ""
     title = f"{result.policy} on {result.split}{blanked}"
-    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    # One blank between columns: the longest name of a task then fits a terminal of 80 columns.
+    table = Table(title=title, title_justify="left", header_style="bold", box=None, padding=(0, 1, 0, 0))
     table.add_column("task", no_wrap=True)
     for name in ("played", "solved", "success", "95 %", "turns", "malformed"):
         table.add_column(name, justify="right", no_wrap=True)
