@@ -43,6 +43,8 @@ BACK = 0.7
 LEAST_WATCH_S = 3.0
 GIVE_UP_S = 30.0
 RETRY_S = 0.2
+TARGET_PATIENCE_S = 15.0
+"""How long a fault waits for something that it can be done to (a sandbox lives for seconds)."""
 LEFTOVER_PATIENCE_S = 10.0
 
 
@@ -174,9 +176,8 @@ async def strike(play: Play, kinds: Sequence[Fault], number: int) -> tuple[float
     for fault in itertools.cycle(kinds):
         if done == number:
             break
-        struck_s = time.monotonic()
-        if not await fault.strike():
-            await asyncio.sleep(RETRY_S)
+        struck_s = await struck_at(fault)
+        if struck_s is None:
             continue
         done += 1
         took_s = await recovered(play, calm, struck_s)
@@ -184,6 +185,16 @@ async def strike(play: Play, kinds: Sequence[Fault], number: int) -> tuple[float
         print(f"{done}/{number} {fault.name}: back after {took_s:.1f} s", file=sys.stderr)
     play.faults_done.set()
     return calm, recovery_s, done
+
+
+async def struck_at(fault: Fault) -> float | None:
+    """Do a fault once there is something to do it to; return when it was done, None when nothing came."""
+    give_up_s = time.monotonic() + TARGET_PATIENCE_S
+    while (now_s := time.monotonic()) < give_up_s:
+        if await fault.strike():
+            return now_s
+        await asyncio.sleep(RETRY_S)
+    return None
 
 
 async def recovered(play: Play, calm: float, struck_s: float) -> float:
