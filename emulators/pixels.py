@@ -11,7 +11,9 @@ import hashlib
 import io
 import math
 import os
-from typing import Any
+import sys
+import tempfile
+from typing import IO, Any
 
 import numpy as np
 import PIL.Image
@@ -45,9 +47,9 @@ def scale(pixels: np.ndarray[Any, Any], spec: ImageSpec) -> PIL.Image.Image:
     height, width, channels = pixels.shape
     mode = "RGB" if channels == 3 else "RGBX"
     picture = PIL.Image.frombuffer(mode, (width, height), np.ascontiguousarray(pixels), "raw", mode, 0, 1)
-    if unchanged((width, height), spec):
-        return picture
     size = smart_size(width, height, max_pixels=spec.max_pixels, multiple_px=spec.multiple_px)
+    if size == (width, height):
+        return picture
     return picture.resize(size, PIL.Image.Resampling.BILINEAR, reducing_gap=1.0)
 
 
@@ -56,8 +58,7 @@ def encode(pixels: np.ndarray[Any, Any], spec: ImageSpec) -> Image:
     picture = scale(pixels, spec)
     if picture.mode == "RGBX" and spec.format != "jpeg":
         picture = picture.convert("RGB")
-    # A file of memory, since Pillow lets other threads run only while it encodes into a descriptor.
-    with os.fdopen(os.memfd_create("image"), "w+b") as file:
+    with _scratch_file() as file:
         if spec.format == "png":
             picture.save(file, "PNG", compress_level=_PNG_LEVEL)
         elif spec.format == "webp":
@@ -66,6 +67,13 @@ def encode(pixels: np.ndarray[Any, Any], spec: ImageSpec) -> Image:
             picture.save(file, "JPEG", quality=spec.quality)
         file.seek(0)
         return _finished(file.read(), spec.format, picture)
+
+
+def _scratch_file() -> IO[bytes]:
+    """Return a file in memory, where there are such: Pillow lets other threads run only while it has a descriptor."""
+    if sys.platform == "linux":
+        return os.fdopen(os.memfd_create("image"), "w+b")
+    return tempfile.TemporaryFile()
 
 
 def unchanged(size: tuple[int, int], spec: ImageSpec) -> bool:

@@ -38,6 +38,9 @@ MAX_OUTPUT_BYTES: Final = 32 << 10
 MAX_FILE_BYTES: Final = 16 << 20
 MAX_REQUEST_BYTES: Final = 4 << 20
 INTERRUPT_GRACE_S: Final = 0.3
+SWEEP_S: Final = 1.0
+"""For the processes that a call left behind to die; what has not died or multiplies is ended with the interpreter."""
+SWEEP_PAUSE_S: Final = 0.005
 REPLY_NUMBER: Final = 3
 """The descriptor on which the child tells of a call's end: "ok 7" or "no 7" for the seventh. Code that writes there
 deceives nobody but itself, and spoils no later call: what bears another number is passed over."""
@@ -76,10 +79,16 @@ class Supervisor:
         if not kept:
             self._end()
         self._sweep()
+        if kept and self._child is None:
+            kept = False
+            text += "\n[what it left running did not end without the interpreter; its variables are gone]"
         return {"status": "timeout" if status == "interrupted" else status, "output": text, "kept": kept}
 
     def _start(self) -> None:
-        self._output = os.fdopen(os.memfd_create("output"), "r+b")  # no file: the folder may be full
+        if sys.platform == "linux":
+            self._output = os.fdopen(os.memfd_create("output"), "r+b")  # no file: the folder may be full
+        else:
+            self._output = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the child
         fcntl.fcntl(self._output, fcntl.F_SETFL, os.O_APPEND | os.O_RDWR)
         reading, writing = os.pipe()
         self._child = subprocess.Popen(
@@ -104,6 +113,10 @@ class Supervisor:
         while True:
             left_s = deadline_s - time.monotonic()
             ready, _, _ = select.select([self._reply, self._caller], [], [], max(0.0, left_s))
+            if self._caller in ready:  # nobody speaks while a call runs, so this is the end
+                self._end()
+                self._sweep()
+                os._exit(0)
             if self._reply in ready:
                 told = os.read(self._reply, select.PIPE_BUF)
                 if not told:
@@ -114,10 +127,6 @@ class Supervisor:
                         return "interrupted" if interrupted else status
                 if time.monotonic() < deadline_s:
                     continue
-            elif ready:  # nobody speaks while a call runs, so this is the end
-                self._end()
-                self._sweep()
-                os._exit(0)
             if interrupted:
                 return "timeout"
             interrupted = True
@@ -153,14 +162,19 @@ class Supervisor:
         if not self._alone:
             return
         mine = {1, os.getpid(), *([self._child.pid] if self._child else ())}
-        for _ in range(20):
+        killed: set[int] = set()
+        give_up_s = time.monotonic() + SWEEP_S
+        while time.monotonic() < give_up_s:
             others = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal()]
-            strangers = [pid for pid in others if pid not in mine and _runs(pid)]
+            strangers = {pid for pid in others if pid not in mine and _runs(pid)}
             if not strangers:
                 return
             for pid in strangers:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
+            if strangers <= killed:
+                time.sleep(SWEEP_PAUSE_S)  # on a busy machine the killed take a moment to die
+            killed |= strangers
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
         self._end()
