@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import sys
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -15,6 +16,9 @@ import psutil
 
 STOP_TIMEOUT_S = 30.0
 """After SIGTERM; then SIGKILL, also to what the child left behind."""
+_RAISED = re.compile(r"[\w.]*(Error|Exception)\b")
+_LAST_LINES = 20
+_MAX_WORDS_CHARS = 600
 
 
 class ChildFailed(RuntimeError):
@@ -49,10 +53,12 @@ async def python_child(
         await asyncio.shield(_end(process, family))
 
 
-def last_words(log_path: Path, lines: int = 5) -> str:
-    """Return the end of a log: what a child said before it failed."""
+def last_words(log_path: Path) -> str:
+    """Return the end of a log on one line: the last error and what follows it, else the last line."""
     text = log_path.read_text(errors="replace") if log_path.exists() else ""
-    return "\n".join(line for line in text.splitlines() if line.strip())[-2000:].rsplit("\n", lines)[-1]
+    lines = [line.strip() for line in text.splitlines() if line.strip()][-_LAST_LINES:]
+    raised = [number for number, line in enumerate(lines) if _RAISED.match(line)]
+    return " ".join(lines[raised[-1] if raised else -1 :])[:_MAX_WORDS_CHARS]
 
 
 class _Family:
