@@ -78,7 +78,7 @@ images: setup  ## Build the images that any machine can build: ARGS=--json
 image-%: setup
 	@$(BIN)/python scripts/images.py $(ARGS) $*
 
-proto: setup  ## Generate envs/v1 from proto/envs/v1/env.proto
+proto: setup  ## Generate envs/wire/v1 from proto/envs/v1/env.proto
 	@$(BIN)/python scripts/generate_proto.py
 
 bench: setup  ## Measure the phones: ARGS=--json

@@ -26,11 +26,11 @@ import psutil
 
 from benchmarks.chaos_faults import Containers, Fault, Processes, faults
 from benchmarks.chaos_service import ServiceUnderFire, Transport
-from envs.client import EnvClient
-from envs.errors import InfrastructureError, RLFactoryError
-from envs.oracle import OracleStuck, solve
-from envs.tasks.hand import PlayedSession
-from envs.types import Observation, Reward, SessionOptions, StepResult, ToolCall
+from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError
+from rlfactory.envs.api.types import Observation, Reward, SessionOptions, StepResult, ToolCall
+from rlfactory.envs.client import EnvClient
+from rlfactory.envs.client.oracle import OracleStuck, solve
+from rlfactory.envs.tasks.hand import PlayedSession
 
 SUITE = "phone"
 SANDBOX_SUITE = "math_code"

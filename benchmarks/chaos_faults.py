@@ -15,7 +15,7 @@ import docker
 from docker.errors import APIError, NotFound
 
 from benchmarks.chaos_service import ServiceUnderFire
-from emulators.engine.spec import LABEL_CELL, LABEL_KIND, LABEL_OWNER
+from rlfactory.processes.docker.spec import LABEL_CELL, LABEL_KIND, LABEL_OWNER
 
 PAUSE_S: Final = 5.0
 _FILL = "f=open('/tmp/fill','wb')\nwhile True: f.write(bytes(1<<20))"

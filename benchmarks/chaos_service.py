@@ -101,7 +101,7 @@ class ServiceUnderFire:
         with contextlib.suppress(psutil.NoSuchProcess):
             for child in psutil.Process(self.pid).children():
                 with contextlib.suppress(psutil.NoSuchProcess):
-                    if "emulators.simulator.host" in child.cmdline():
+                    if "rlfactory.emulators.simulator.wire.host" in child.cmdline():
                         found.append(child)
         return found
 

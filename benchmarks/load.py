@@ -19,10 +19,10 @@ import psutil
 
 from benchmarks.figures import percentile_ms
 from benchmarks.slow_phones import TASK
-from emulators.event_loop import run
-from envs.client import EnvClient, Session
-from envs.errors import RLFactoryError
-from envs.types import SessionOptions, ToolCall
+from rlfactory.envs.api.errors import RLFactoryError
+from rlfactory.envs.api.types import SessionOptions, ToolCall
+from rlfactory.envs.client import EnvClient, Session
+from rlfactory.processes.event_loop import run
 
 TAP = ToolCall(id="0", name="phone", arguments={"action": "key", "key": "HOME"})
 WARM_UP_S = 2.0

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 import psutil
 
 from benchmarks.figures import percentile_ms
-from emulators.backends.direct import DirectSource
-from emulators.device import Device, DeviceAction, ImageSpec, OpenApp, PressKey, Swipe, Tap, TypeText
-from emulators.simulator.phone import PhoneConfig
-from emulators.state import digest
+from rlfactory.emulators.device.device import Device, DeviceAction, ImageSpec, OpenApp, PressKey, Swipe, Tap, TypeText
+from rlfactory.emulators.device.state import digest
+from rlfactory.emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.sources.direct import DirectSource
 
 PHONES = 16
 ROUNDS = 60

@@ -19,10 +19,10 @@ import psutil
 
 from benchmarks.figures import Spread, spread
 from benchmarks.phone_process import PhoneFigures
-from envs.client import EnvClient, Session
-from envs.oracle import OracleStuck, solve
-from envs.types import Observation, Reward, SessionOptions, StepResult, StepTiming, ToolCall
-from trainer.local_service import LocalService, ServiceConfig, local_service
+from rlfactory.envs.api.types import Observation, Reward, SessionOptions, StepResult, StepTiming, ToolCall
+from rlfactory.envs.client import EnvClient, Session
+from rlfactory.envs.client.oracle import OracleStuck, solve
+from rlfactory.trainer.run.local_service import LocalService, ServiceConfig, local_service
 
 SIZES = ("1080x2400", "540x1200")
 SUITE = "phone"

@@ -19,10 +19,10 @@ from typing import Literal, get_args
 import psutil
 
 from benchmarks.figures import Spread, spread
-from envs.client import EnvClient
-from envs.errors import InfrastructureError
-from envs.types import SessionOptions, ToolCall
-from trainer.local_service import ServiceConfig, local_service
+from rlfactory.envs.api.errors import InfrastructureError
+from rlfactory.envs.api.types import SessionOptions, ToolCall
+from rlfactory.envs.client import EnvClient
+from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 
 SUITE = "phone"
 HOME = ToolCall(id="0", name="phone", arguments={"action": "key", "key": "HOME"})

@@ -26,12 +26,12 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.figures import Spread, spread
-from envs.tasks.search_qa import SEARCH_QA_TASKS
-from envs.tasks.search_qa.world import made_world
-from envs.tools.search.dense import MiniLM
-from envs.tools.search.index import SearchIndex, build_index
-from envs.tools.search.passages import SearchMode
-from envs.tools.search.retriever import RemoteRetriever
+from rlfactory.envs.tasks.search_qa import SEARCH_QA_TASKS
+from rlfactory.envs.tasks.search_qa.world import made_world
+from rlfactory.envs.tools.search.dense import MiniLM
+from rlfactory.envs.tools.search.index import SearchIndex, build_index
+from rlfactory.envs.tools.search.passages import SearchMode
+from rlfactory.envs.tools.search.retriever import RemoteRetriever
 
 VOCABULARY: Final = 60_000
 WORDS_A_PASSAGE: Final = 100

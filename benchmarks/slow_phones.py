@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from emulators.device import (
+from rlfactory.emulators.device.device import (
     Device,
     DeviceAction,
     DeviceInfo,
@@ -30,21 +30,21 @@ from emulators.device import (
     ShellResult,
     Snapshot,
 )
-from emulators.errors import DeviceLost
-from emulators.event_loop import run
-from emulators.pixels import encode
-from emulators.pool import PoolConfig
-from emulators.state import DeviceState
-from emulators.ui import Bounds, UiNode
-from envs.lifeline import when_gone
-from envs.limits import Limits
-from envs.server import ServerConfig, serving
-from envs.tasks.registry import TaskRegistry
-from envs.tasks.task import Check, Outcome, Task
-from envs.types import Split
+from rlfactory.emulators.device.errors import DeviceLost
+from rlfactory.emulators.device.pixels import encode
+from rlfactory.emulators.device.state import DeviceState
+from rlfactory.emulators.device.ui import Bounds, UiNode
+from rlfactory.emulators.pool import PoolConfig
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.service.limits import Limits
+from rlfactory.envs.service.server import ServerConfig, serving
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.processes.event_loop import run
+from rlfactory.processes.lifeline import when_gone
 
 if TYPE_CHECKING:
-    from envs.tasks.hand import Hand
+    from rlfactory.envs.tasks.hand import Hand
 
 TASK: Final = "load.wait"
 _WIDTH_PX, _HEIGHT_PX = 540, 1200

@@ -24,11 +24,11 @@ import duckdb
 
 from benchmarks import hostile_sql
 from benchmarks.postgres_server import postgres, programs
-from envs.errors import RLFactoryError
-from envs.tools.sql.compare import Comparison
-from envs.tools.sql.database import Database, DuckDbFile, PostgresServer, SqliteBytes, SqliteFile
-from envs.tools.sql.rows import QueryFailed
-from envs.tools.sql.workers import GRACE_S, SqlWorkers, SqlWorkersConfig
+from rlfactory.envs.api.errors import RLFactoryError
+from rlfactory.envs.tools.sql.compare import Comparison
+from rlfactory.envs.tools.sql.database import Database, DuckDbFile, PostgresServer, SqliteBytes, SqliteFile
+from rlfactory.envs.tools.sql.rows import QueryFailed
+from rlfactory.envs.tools.sql.workers import GRACE_S, SqlWorkers, SqlWorkersConfig
 
 SECRET: Final = "the secret of the watched folder"
 QUERY_TIMEOUT_S: Final = 1.0

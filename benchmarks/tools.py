@@ -16,11 +16,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from envs.tools.executor import Executor
-from envs.tools.policy import ToolPolicy
-from envs.tools.runtime import RuntimeConfig, ToolRuntime
-from envs.tools.tool import CallContext, Tool, ToolContext, ToolError
-from envs.types import JSON, ToolCall, ToolResult, ToolSchema, ToolStatus
+from rlfactory.envs.api.types import JSON, ToolCall, ToolResult, ToolSchema, ToolStatus
+from rlfactory.envs.tools.runtime.executor import Executor
+from rlfactory.envs.tools.runtime.policy import ToolPolicy
+from rlfactory.envs.tools.runtime.runtime import RuntimeConfig, ToolRuntime
+from rlfactory.envs.tools.tool import CallContext, Tool, ToolContext, ToolError
 
 MEDIAN_S = 0.05
 TAIL = 1.2

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from emulators.errors import DeviceError, DeviceUnsupported
-from emulators.standing_options import Backend
+from rlfactory.emulators.device.errors import DeviceError, DeviceUnsupported
+from rlfactory.emulators.sources.standing_options import Backend
 
 if TYPE_CHECKING:
-    from emulators.engine.engine import Engine
-    from emulators.standing import StandingConfig
+    from rlfactory.emulators.sources.standing import StandingConfig
+    from rlfactory.processes.docker.engine import Engine
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 phones_app = typer.Typer(no_args_is_help=True, help="Phones that adb can reach.")
@@ -59,22 +59,22 @@ def up(
     as_json: AsJson = False,
 ) -> None:
     """Start phones. They stand until `down`; with backend process, until Ctrl-C or SIGTERM."""
-    from emulators.simulator.phone import PhoneConfig
+    from rlfactory.emulators.simulator.phone import PhoneConfig
 
     if port and backend is not Backend.PROCESS:
         raise DeviceError("--port is for --backend process: phones in containers have addresses of their own")
     match backend:
         case Backend.PROCESS:
-            from emulators.foreground import serve_phones
+            from rlfactory.emulators.sources.foreground import serve_phones
 
             config = PhoneConfig(width_px=width, height_px=height, clock="realtime" if realtime else "virtual")
             serve_phones(config, phones, first_port=port, as_json=as_json)
         case Backend.ATTACHED:
-            from emulators.attached_view import show_attached
+            from rlfactory.emulators.sources.attached_view import show_attached
 
             asyncio.run(show_attached(serial or [], adb_port=adb_port, as_json=as_json))
         case _:
-            from emulators.standing import StandingConfig
+            from rlfactory.emulators.sources.standing import StandingConfig
 
             standing = StandingConfig(
                 backend=backend,
@@ -98,8 +98,8 @@ def _up(engine: Engine, config: StandingConfig, *, as_json: bool) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from emulators.preflight import require
-    from emulators.standing import list_phones, start_phones
+    from rlfactory.emulators.sources.preflight import require
+    from rlfactory.emulators.sources.standing import list_phones, start_phones
 
     console = Console(stderr=True, highlight=False)
     if reaped := engine.reap():
@@ -120,7 +120,7 @@ def _up(engine: Engine, config: StandingConfig, *, as_json: bool) -> None:
 @phones_app.command()
 def ls(docker_host: EngineUrl = "", as_json: AsJson = False) -> None:
     """List the phones in containers, those of running services too."""
-    from emulators.standing import list_phones
+    from rlfactory.emulators.sources.standing import list_phones
 
     with _engine(docker_host) as engine:
         _show([asdict(phone) for phone in list_phones(engine, now_s=time.time())], as_json=as_json)
@@ -133,7 +133,7 @@ def logs(
     docker_host: EngineUrl = "",
 ) -> None:
     """Print what a phone's container wrote."""
-    from emulators.standing import find_cell
+    from rlfactory.emulators.sources.standing import find_cell
 
     with _engine(docker_host) as engine:
         typer.echo(engine.logs(find_cell(engine, phone).id, tail=tail), nl=False)
@@ -146,7 +146,7 @@ def screenshot(
     adb_port: Annotated[int, typer.Option(help="Of the adb server that lists a phone which is not host:port.")] = 5037,
 ) -> None:
     """Save a phone's screen as PNG."""
-    from emulators.attached_view import save_screenshot
+    from rlfactory.emulators.sources.attached_view import save_screenshot
 
     width, height = asyncio.run(save_screenshot(phone, out, adb_port=adb_port))
     typer.echo(f"{out}: {width}x{height}")
@@ -160,8 +160,8 @@ def down(
     as_json: AsJson = False,
 ) -> None:
     """Remove what `up` made and what dead processes left: containers and networks with our labels, nothing else."""
-    from emulators.engine.spec import Scope
-    from emulators.standing import find_cell
+    from rlfactory.emulators.sources.standing import find_cell
+    from rlfactory.processes.docker.spec import Scope
 
     with _engine(docker_host) as engine:
         if phones:
@@ -177,8 +177,8 @@ def down(
 
 
 def _engine(url: str, backend: Backend = Backend.SIMULATOR) -> Engine:
-    from emulators.engine.connection import DEFAULT_URL, EngineUnavailable
-    from emulators.engine.engine import Engine
+    from rlfactory.processes.docker.connection import DEFAULT_URL, EngineUnavailable
+    from rlfactory.processes.docker.engine import Engine
 
     try:
         return Engine(url or DEFAULT_URL)
@@ -193,6 +193,6 @@ def _show(rows: list[dict[str, object]], *, as_json: bool) -> None:
         return
     from rich.console import Console
 
-    from emulators.tables import phones_table
+    from rlfactory.emulators.sources.tables import phones_table
 
     Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(phones_table(rows))

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from envs.errors import TaskError
-from envs.phones import PhonesConfig, Transport, discovery_folders, phone_source
-from envs.serve_options import (
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.service.phones import PhonesConfig, Transport, discovery_folders, phone_source
+from rlfactory.envs.service.serve_options import (
     AdbPort,
     Allow,
     DockerHost,
@@ -33,7 +33,7 @@ from envs.serve_options import (
     ToolsFile,
     UnsafeLocal,
 )
-from envs.trust_options import (
+from rlfactory.envs.wire.trust_options import (
     ClientAuthority,
     ServerCertificate,
     ServerKey,
@@ -43,9 +43,9 @@ from envs.trust_options import (
 )
 
 if TYPE_CHECKING:
-    from envs.sandbox.config import SandboxConfig
-    from envs.server import EnvServer, ServerConfig
-    from envs.tasks.search_qa.options import QuestionOptions
+    from rlfactory.envs.sandbox.config import SandboxConfig
+    from rlfactory.envs.service.server import EnvServer, ServerConfig
+    from rlfactory.envs.tasks.search_qa.options import QuestionOptions
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -96,13 +96,13 @@ def serve(
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is told by us, in one line
     # uvloop forks to start a process, and gRPC's handlers then crash one child in seven before it becomes the program.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
-    from emulators.event_loop import run
-    from envs.limits import Limits
-    from envs.sandbox.config import SandboxConfig, allow_lists
-    from envs.server import ServerConfig
-    from envs.tasks.search_qa.options import JUDGE_KEY_VARIABLE, QuestionOptions
-    from envs.tools.cache import CacheConfig
-    from envs.trust import ServerTrustFiles
+    from rlfactory.envs.sandbox.config import SandboxConfig, allow_lists
+    from rlfactory.envs.service.limits import Limits
+    from rlfactory.envs.service.server import ServerConfig
+    from rlfactory.envs.tasks.search_qa.options import JUDGE_KEY_VARIABLE, QuestionOptions
+    from rlfactory.envs.tools.runtime.cache import CacheConfig
+    from rlfactory.envs.wire.trust import ServerTrustFiles
+    from rlfactory.processes.event_loop import run
 
     files = ServerTrustFiles(
         token_file=token_file, certificate=tls_cert, key=tls_key, client_ca=tls_client_ca, plaintext=plaintext
@@ -166,15 +166,15 @@ async def _serve(
 
     from prometheus_client import CollectorRegistry
 
-    from emulators.pool import PoolConfig
-    from envs.lifeline import when_gone
-    from envs.metrics import exposed
-    from envs.sandbox.sandboxes import Sandboxes
-    from envs.server import serving
-    from envs.tasks.file import add_tasks
-    from envs.tasks.registry import default_registry
-    from envs.tasks.text2sql.spider import spider_task
-    from envs.tools.file import tools_of_file
+    from rlfactory.emulators.pool import PoolConfig
+    from rlfactory.envs.sandbox.sandboxes import Sandboxes
+    from rlfactory.envs.service.metrics import exposed
+    from rlfactory.envs.service.server import serving
+    from rlfactory.envs.tasks.file import add_tasks
+    from rlfactory.envs.tasks.registry import default_registry
+    from rlfactory.envs.tasks.text2sql.spider import spider_task
+    from rlfactory.envs.tools.file import tools_of_file
+    from rlfactory.processes.lifeline import when_gone
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -241,9 +241,9 @@ def tasks(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
 ) -> None:
     """List the tasks."""
-    from envs.convert import split_from_pb
-    from envs.errors import UnknownName
-    from envs.tasks.registry import default_registry
+    from rlfactory.envs.api.errors import UnknownName
+    from rlfactory.envs.tasks.registry import default_registry
+    from rlfactory.envs.wire.convert import split_from_pb
 
     registry = default_registry()
     suites = {task.suite for task in registry}

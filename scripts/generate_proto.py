@@ -8,7 +8,11 @@ from pathlib import Path
 from grpc_tools import protoc
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("envs/v1/env.proto", "emulators/controller/emulator_controller.proto")
+SOURCES = {
+    "envs/v1/env.proto": "envs/wire/v1",
+    "emulators/controller/emulator_controller.proto": "emulators/adb/controller",
+}
+"""Each protocol, and the folder of its Python code."""
 ENDINGS = ("_pb2.py", "_pb2.pyi", "_pb2_grpc.py")
 
 
@@ -16,10 +20,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Generate the Python code of proto/.")
     parser.add_argument("--check", action="store_true", help="change nothing; fail when the committed code is stale")
     arguments = parser.parse_args()
-    generated = [f"{source.removesuffix('.proto')}{ending}" for source in SOURCES for ending in ENDINGS]
     with tempfile.TemporaryDirectory() as folder:
         generate(Path(folder))
-        fresh = {name: Path(folder, name).read_bytes() for name in generated}
+        fresh = {
+            f"{home}/{Path(source).stem}{ending}": in_our_package(Path(folder, source.removesuffix(".proto") + ending))
+            for source, home in SOURCES.items()
+            for ending in ENDINGS
+        }
+    generated = list(fresh)
     stale = [name for name in generated if not (ROOT / name).exists() or (ROOT / name).read_bytes() != fresh[name]]
     if arguments.check:
         if stale:
@@ -38,6 +46,15 @@ def generate(folder: Path) -> None:
         status = protoc.main(["protoc", f"-I{ROOT / 'proto'}", f"-I{_well_known()}", *outputs, source])
         if status:
             raise SystemExit(f"error: protoc ended with exit code {status}")
+
+
+def in_our_package(path: Path) -> bytes:
+    """Return generated code that imports its neighbour from where it lies with us."""
+    text = path.read_text()
+    for source, home in SOURCES.items():
+        package = source.rpartition("/")[0].replace("/", ".")
+        text = text.replace(f"from {package} import", f"from rlfactory.{home.replace('/', '.')} import")
+    return text.encode()
 
 
 def _well_known() -> Path:

@@ -19,7 +19,7 @@ from pathlib import Path
 import font_roboto
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from emulators.simulator.phone import Phone, PhoneConfig
+from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 SCREEN_WIDTH_PX = 320
@@ -83,10 +83,10 @@ def mixed(target: Path) -> None:
 
 async def played(task: str) -> tuple[str, list[tuple[str, str]], list[Image.Image]]:
     """Let the oracle play; return the goal, (call, answer) of the tool, and the screens, of which the last differ."""
-    from envs.client import EnvClient
-    from envs.oracle import play
-    from envs.phones import PhonesConfig, phone_source
-    from envs.server import ServerConfig, serving
+    from rlfactory.envs.client import EnvClient
+    from rlfactory.envs.client.oracle import play
+    from rlfactory.envs.service.phones import PhonesConfig, phone_source
+    from rlfactory.envs.service.server import ServerConfig, serving
 
     source = phone_source(PhonesConfig(phones=1))
     async with serving(ServerConfig(), phones=source) as server, EnvClient(server.address) as client:
@@ -148,7 +148,7 @@ def curve(run: Path, target: Path) -> None:
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
-    from trainer.report import write_report
+    from rlfactory.trainer.record.report import write_report
 
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or "chromium"

@@ -23,11 +23,11 @@ OLDEST = (3, 11)
 EXTRAS = "train,tools,dense,dev"
 DISK_NEEDED_GB = 8
 WARM = (
-    "trainer.verl_agent_loop",
-    "trainer.cpu.rollout_server",
-    "trainer.verl_main",
+    "rlfactory.trainer.verl.agent_loop",
+    "rlfactory.trainer.cpu.rollout_server",
+    "rlfactory.trainer.verl.main",
     "verl.trainer.main_ppo",
-    "envs.server",
+    "rlfactory.envs.service.server",
 )
 SYSTEM_LIBRARIES = {"libGL.so.1": "libgl1", "libEGL.so.1": "libegl1", "libexpat.so.1": "libexpat1"}
 

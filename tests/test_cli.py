@@ -23,13 +23,13 @@ def test_help_is_there_for_every_command(command: str) -> None:
 
 
 def test_help_loads_nothing_that_would_keep_a_person_waiting() -> None:
-    code = f"import sys, rlfactory; rlfactory.build_app(); print([m for m in {HEAVY} if m in sys.modules])"
+    code = f"import sys, rlfactory.cli; rlfactory.cli.build_app(); print([m for m in {HEAVY} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_tasks_need_neither_torch_nor_ray() -> None:
     code = (
-        "import sys, rlfactory; assert rlfactory.run(['tasks', '--json']) == 0;"
+        "import sys, rlfactory.cli; assert rlfactory.cli.run(['tasks', '--json']) == 0;"
         "print([m for m in ('torch', 'ray', 'verl', 'transformers') if m in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MAX_LINES = 400
 MAX_BODY_LINES = 60
 """Of a function, its signature not counted: a command's options are a list."""
-GENERATED = "envs/v1/"
+GENERATED = "envs/wire/v1/"
 REGISTRY = re.compile(
     r"(?:pypi|pythonhosted|npmjs|registry\.[a-z-]+|deb\.debian|files\.[a-z]+host)[a-z.-]*\.(?:org|com|io)\b"
 )
@@ -76,7 +76,9 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-@pytest.mark.parametrize("package", ["rlfactory", "envs.client", "envs.server", "emulators.pool"])
+@pytest.mark.parametrize(
+    "package", ["rlfactory", "rlfactory.envs.client", "rlfactory.envs.service.server", "rlfactory.emulators.pool"]
+)
 def test_the_base_install_needs_no_torch(package: str) -> None:
     heavy = "torch, ray, verl, transformers"
     code = f"import sys, {package}; print([name for name in '{heavy}'.split(', ') if name in sys.modules])"

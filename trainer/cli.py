@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from envs.errors import InfrastructureError
-from envs.trust_options import (
+from rlfactory.envs.api.errors import InfrastructureError
+from rlfactory.envs.wire.trust_options import (
     Authority,
     ClientCertificate,
     ClientKey,
@@ -25,10 +25,10 @@ from envs.trust_options import (
 )
 
 if TYPE_CHECKING:
-    from envs.trust import ClientTrust
-    from trainer.evaluate import EvalConfig, Evaluation
-    from trainer.local_service import ServiceConfig
-    from trainer.policies import Policy
+    from rlfactory.envs.wire.trust import ClientTrust
+    from rlfactory.trainer.episode.policies import Policy
+    from rlfactory.trainer.record.evaluate import EvalConfig, Evaluation
+    from rlfactory.trainer.run.local_service import ServiceConfig
 
 app = typer.Typer()
 
@@ -50,10 +50,10 @@ def train(
     """Train an agent by a recipe."""
     from rich.console import Console
 
-    from trainer.process import ChildFailed
-    from trainer.report import write_report
-    from trainer.train import run
-    from trainer.train_view import summary_view, training_view
+    from rlfactory.processes.child import ChildFailed
+    from rlfactory.trainer.record.report import write_report
+    from rlfactory.trainer.run.train import run
+    from rlfactory.trainer.run.train_view import summary_view, training_view
 
     # A polite end goes the way of Ctrl-C, also for a shell's background job, which is born deaf to that: checkpoints
     # are kept, phones and servers are ended.
@@ -103,10 +103,10 @@ def evaluate_policy(
     as_json: Annotated[bool, typer.Option("--json", help="Figures as JSON.")] = False,
 ) -> None:
     """Evaluate a policy over a split of tasks."""
-    from envs.trust import ClientTrustFiles
-    from trainer.evaluate import EvalConfig
-    from trainer.policies import PolicyConfig, make_policy
-    from trainer.stage import Ablation
+    from rlfactory.envs.wire.trust import ClientTrustFiles
+    from rlfactory.trainer.episode.policies import PolicyConfig, make_policy
+    from rlfactory.trainer.episode.stage import Ablation
+    from rlfactory.trainer.record.evaluate import EvalConfig
 
     player = make_policy(
         policy,
@@ -146,8 +146,8 @@ def phones_for(policy: Policy, screen: str, *, count: int) -> ServiceConfig:
 
     Raises: TaskError: the text is no screen.
     """
-    from envs.errors import TaskError
-    from trainer.local_service import ServiceConfig
+    from rlfactory.envs.api.errors import TaskError
+    from rlfactory.trainer.run.local_service import ServiceConfig
 
     config = ServiceConfig(phones=count)
     if screen:
@@ -174,11 +174,11 @@ async def run_evaluation(
 
     from rich.console import Console
 
-    from envs.client import EnvClient
-    from trainer.evaluate import evaluate
-    from trainer.evaluation_view import progress_bar
-    from trainer.local_service import local_service
-    from trainer.runlog import RunLog
+    from rlfactory.envs.client import EnvClient
+    from rlfactory.trainer.record.evaluate import evaluate
+    from rlfactory.trainer.record.evaluation_view import progress_bar
+    from rlfactory.trainer.record.runlog import RunLog
+    from rlfactory.trainer.run.local_service import local_service
 
     log = RunLog(out) if out else None
     if log:
@@ -200,8 +200,8 @@ def show(result: Evaluation, *, out: Path | None, as_json: bool) -> None:
     """Print the figures, and write them beside the recorded episodes."""
     from rich.console import Console
 
-    from trainer.evaluation_view import evaluation_view
-    from trainer.report import write_report
+    from rlfactory.trainer.record.evaluation_view import evaluation_view
+    from rlfactory.trainer.record.report import write_report
 
     text = json.dumps(asdict(result), indent=2)
     if out:
@@ -221,6 +221,6 @@ def report(
     run: Annotated[Path, typer.Argument(help="A run's folder.")] = RUNS / "latest",
 ) -> None:
     """Write report.html of a run, one file that opens offline."""
-    from trainer.report import write_report
+    from rlfactory.trainer.record.report import write_report
 
     print(write_report(run))

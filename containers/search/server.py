@@ -1,4 +1,4 @@
-"""Finds passages, by the protocol of Search-R1's retrieval server; see `envs.tools.search.server`.
+"""Finds passages, by the protocol of Search-R1's retrieval server; see `rlfactory.envs.tools.search.server`.
 
 What is served is the first of: an index mounted at /data/index (made by `rlfactory index`), a corpus mounted at
 /data/corpus.jsonl (indexed when the container starts), the index of the shipped questions' corpus.
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from containers.json_service import healthy
-from envs.errors import TaskError
-from envs.tools.search.index import NOTE_FILE, BadIndex, SearchIndex, build_index
-from envs.tools.search.passages import SearchMode
-from envs.tools.search.server import serve
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.tools.search.index import NOTE_FILE, BadIndex, SearchIndex, build_index
+from rlfactory.envs.tools.search.passages import SearchMode
+from rlfactory.envs.tools.search.server import serve
 
 PORT: Final = 8000
 SHIPPED: Final = Path("/opt/rlfactory/index")

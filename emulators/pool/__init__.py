@@ -12,11 +12,11 @@ metrics.py     what Prometheus is told
 pool.py        all of it together
 """
 
-from emulators.pool.config import PoolConfig
-from emulators.pool.leases import Lease
-from emulators.pool.metrics import PoolMetrics
-from emulators.pool.pool import Pool
-from emulators.pool.slot import PhoneState, PhoneStatus, PoolStatus
-from emulators.pool.source import PhoneSource
+from rlfactory.emulators.pool.config import PoolConfig
+from rlfactory.emulators.pool.leases import Lease
+from rlfactory.emulators.pool.metrics import PoolMetrics
+from rlfactory.emulators.pool.pool import Pool
+from rlfactory.emulators.pool.slot import PhoneState, PhoneStatus, PoolStatus
+from rlfactory.emulators.sources.source import PhoneSource
 
 __all__ = ["Lease", "PhoneSource", "PhoneState", "PhoneStatus", "Pool", "PoolConfig", "PoolMetrics", "PoolStatus"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from emulators.device import Device
-from emulators.errors import DeviceError
+from rlfactory.emulators.device.device import Device
+from rlfactory.emulators.device.errors import DeviceError
 
 _QUESTION: Final = "echo here"
 

@@ -19,17 +19,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from emulators.deadline import within
-from emulators.errors import DeviceError
-from emulators.pool.config import PoolConfig
-from emulators.pool.health import probe
-from emulators.pool.leases import LeaseDesk, Returned
-from emulators.pool.metrics import PoolMetrics
-from emulators.pool.recycling import draw_max_age_s, reason_to_recycle
-from emulators.pool.slot import PhoneState, Slot
-from emulators.pool.source import PhoneSource
-from emulators.pool.starts import StartGate
-from emulators.state import digest
+from rlfactory.emulators.device.deadline import within
+from rlfactory.emulators.device.errors import DeviceError
+from rlfactory.emulators.device.state import digest
+from rlfactory.emulators.pool.config import PoolConfig
+from rlfactory.emulators.pool.health import probe
+from rlfactory.emulators.pool.leases import LeaseDesk, Returned
+from rlfactory.emulators.pool.metrics import PoolMetrics
+from rlfactory.emulators.pool.recycling import draw_max_age_s, reason_to_recycle
+from rlfactory.emulators.pool.slot import PhoneState, Slot
+from rlfactory.emulators.pool.starts import StartGate
+from rlfactory.emulators.sources.source import PhoneSource
 
 log = logging.getLogger(__name__)
 

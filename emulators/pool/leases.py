@@ -10,11 +10,11 @@ import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
 
-from emulators.device import Device
-from emulators.errors import PoolExhausted
-from emulators.pool.config import PoolConfig
-from emulators.pool.metrics import PoolMetrics
-from emulators.pool.slot import PhoneState, Slot
+from rlfactory.emulators.device.device import Device
+from rlfactory.emulators.device.errors import PoolExhausted
+from rlfactory.emulators.pool.config import PoolConfig
+from rlfactory.emulators.pool.metrics import PoolMetrics
+from rlfactory.emulators.pool.slot import PhoneState, Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Lease:
     host: str
     client: str
     golden_digest: str
-    """`emulators.state.digest` of the state the phone was in when it was leased."""
+    """`rlfactory.emulators.device.state.digest` of the state the phone was in when it was leased."""
     _returned: asyncio.Future[Returned] = field(repr=False)
 
     @property

@@ -9,14 +9,14 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self
 
-from emulators.errors import DeviceError, PoolExhausted
-from emulators.pool.config import PoolConfig
-from emulators.pool.keeper import Keeper
-from emulators.pool.leases import Lease, LeaseDesk, Returned
-from emulators.pool.metrics import PoolMetrics
-from emulators.pool.slot import PhoneState, PhoneStatus, PoolStatus
-from emulators.pool.source import PhoneSource
-from emulators.pool.starts import StartGate
+from rlfactory.emulators.device.errors import DeviceError, PoolExhausted
+from rlfactory.emulators.pool.config import PoolConfig
+from rlfactory.emulators.pool.keeper import Keeper
+from rlfactory.emulators.pool.leases import Lease, LeaseDesk, Returned
+from rlfactory.emulators.pool.metrics import PoolMetrics
+from rlfactory.emulators.pool.slot import PhoneState, PhoneStatus, PoolStatus
+from rlfactory.emulators.pool.starts import StartGate
+from rlfactory.emulators.sources.source import PhoneSource
 
 
 class Pool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import time
 
-from emulators.pool.config import PoolConfig
-from emulators.pool.slot import Slot
+from rlfactory.emulators.pool.config import PoolConfig
+from rlfactory.emulators.pool.slot import Slot
 
 _SPREAD = 0.1
 """Of the age limit: phones that started together shall not all be replaced together."""

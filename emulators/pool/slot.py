@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 
-from emulators.device import Device, Snapshot
+from rlfactory.emulators.device.device import Device, Snapshot
 
 
 class PhoneState(StrEnum):

@@ -7,8 +7,8 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from emulators.errors import DeviceError
-from emulators.pool.config import PoolConfig
+from rlfactory.emulators.device.errors import DeviceError
+from rlfactory.emulators.pool.config import PoolConfig
 
 
 class StartGate:

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from emulators.device import Image, ImageSpec
-from emulators.simulator.app import Activity, App
-from emulators.simulator.clock import Clock, ClockKind
-from emulators.simulator.filesystem import FileTree
-from emulators.simulator.navigation import Navigator
-from emulators.simulator.packages import Catalog
-from emulators.simulator.phone_state import PhoneSnapshot, PhoneState
-from emulators.simulator.phone_system import PhoneSystem
-from emulators.simulator.system_image import GoldenImages, install, parse_start, with_home
-from emulators.ui import UiNode
+from rlfactory.emulators.device.device import Image, ImageSpec
+from rlfactory.emulators.device.ui import UiNode
+from rlfactory.emulators.simulator.android.app import Activity, App
+from rlfactory.emulators.simulator.android.navigation import Navigator
+from rlfactory.emulators.simulator.android.phone_system import PhoneSystem
+from rlfactory.emulators.simulator.android.system_image import GoldenImages, install, parse_start, with_home
+from rlfactory.emulators.simulator.machine.clock import Clock, ClockKind
+from rlfactory.emulators.simulator.machine.filesystem import FileTree
+from rlfactory.emulators.simulator.machine.packages import Catalog
+from rlfactory.emulators.simulator.machine.state import PhoneSnapshot, PhoneState
 
 if TYPE_CHECKING:
-    from emulators.simulator.shell import ShellOutput
-    from emulators.simulator.view.scene import Scene
+    from rlfactory.emulators.simulator.shell import ShellOutput
+    from rlfactory.emulators.simulator.view.scene import Scene
 
 __all__ = ["Phone", "PhoneConfig", "PhoneSnapshot", "PhoneState"]
 
@@ -136,7 +136,7 @@ class Phone:
 
     def scene(self) -> Scene:
         """Return the placed widgets of the whole screen; cached until something changes."""
-        from emulators.simulator.view.builder import build_scene
+        from rlfactory.emulators.simulator.view.builder import build_scene
 
         with self.lock:
             now_ms = self.state.clock.uptime_ms()
@@ -151,14 +151,14 @@ class Phone:
 
     def rgb(self) -> np.ndarray:
         """Return the screen: RGB, uint8 [H, W, 3]."""
-        from emulators.simulator.view.render import rgb
+        from rlfactory.emulators.simulator.view.drawing.render import rgb
 
         with self.lock:
             return rgb(self.scene())
 
     def encode(self, spec: ImageSpec) -> Image:
         """Return the screen as an encoded picture."""
-        from emulators.simulator.view.render import encode
+        from rlfactory.emulators.simulator.view.drawing.render import encode
 
         with self.lock:
             return encode(self.scene(), spec)
@@ -170,12 +170,12 @@ class Phone:
     # --- input ---------------------------------------------------------------------------------------------------
 
     def tap(self, x_px: int, y_px: int) -> None:
-        from emulators.simulator import input as touch
+        from rlfactory.emulators.simulator.android import input as touch
 
         self._act(lambda: touch.tap(self, x_px, y_px))
 
     def double_tap(self, x_px: int, y_px: int) -> None:
-        from emulators.simulator import input as touch
+        from rlfactory.emulators.simulator.android import input as touch
 
         with self.lock:
             self._act(lambda: touch.tap(self, x_px, y_px))
@@ -183,35 +183,35 @@ class Phone:
 
     def second_tap(self, x_px: int, y_px: int) -> None:
         """Make the tap just done a double tap; takes no time of its own."""
-        from emulators.simulator import input as touch
+        from rlfactory.emulators.simulator.android import input as touch
 
         with self.lock:
             touch.second_tap(self, x_px, y_px)
             self.invalidate()
 
     def long_press(self, x_px: int, y_px: int, duration_ms: int = 1000) -> None:
-        from emulators.simulator import input as touch
+        from rlfactory.emulators.simulator.android import input as touch
 
         self._act(lambda: touch.long_press(self, x_px, y_px, duration_ms))
 
     def swipe(self, x1_px: int, y1_px: int, x2_px: int, y2_px: int, duration_ms: int = 300) -> None:
-        from emulators.simulator import input as touch
+        from rlfactory.emulators.simulator.android import input as touch
 
         self._act(lambda: touch.swipe(self, x1_px, y1_px, x2_px, y2_px, duration_ms))
 
     def drag(self, x1_px: int, y1_px: int, x2_px: int, y2_px: int, duration_ms: int = 1000) -> None:
-        from emulators.simulator import input as touch
+        from rlfactory.emulators.simulator.android import input as touch
 
         self._act(lambda: touch.drag(self, x1_px, y1_px, x2_px, y2_px, duration_ms))
 
     def type_text(self, text: str) -> None:
-        from emulators.simulator import input as touch
+        from rlfactory.emulators.simulator.android import input as touch
 
         self._act(lambda: touch.type_text(self, text))
 
     def key(self, name: str, meta: int = 0) -> None:
         """Press a key by its Android name without `KEYCODE_`."""
-        from emulators.simulator import input as touch
+        from rlfactory.emulators.simulator.android import input as touch
 
         self._act(lambda: touch.key(self, name, meta))
 
@@ -219,7 +219,7 @@ class Phone:
 
     def shell(self, command: str, stdin: bytes = b"") -> ShellOutput:
         """Run a command line as root, to its end."""
-        from emulators.simulator.shell import run
+        from rlfactory.emulators.simulator.shell import run
 
         with self.lock:
             return run(self, command, stdin)
@@ -280,6 +280,6 @@ class Phone:
 
 
 def _all_apps() -> tuple[App, ...]:
-    from emulators.simulator.apps.registry import ALL_APPS
+    from rlfactory.emulators.simulator.apps.registry import ALL_APPS
 
     return ALL_APPS

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from envs.errors import TaskError
-from envs.trust_options import (
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.wire.trust_options import (
     Authority,
     ClientCertificate,
     ClientKey,
@@ -41,11 +41,11 @@ def mcp(
 ) -> None:
     """Offer the phone and the tools of a service to MCP clients."""
     try:
-        from envs.adapters.mcp_server import EnvironmentServer
+        from rlfactory.envs.adapters.mcp_server import EnvironmentServer
     except ModuleNotFoundError as error:
         raise TaskError(f"the MCP server needs {error.name}: install rlfactory[tools]") from None
-    from envs.client import EnvClient
-    from envs.trust import ClientTrustFiles
+    from rlfactory.envs.client import EnvClient
+    from rlfactory.envs.wire.trust import ClientTrustFiles
 
     files = ClientTrustFiles(
         token_file=token_file,
@@ -86,11 +86,11 @@ def openenv(
 ) -> None:
     """Offer the tasks of a service to OpenEnv clients."""
     try:
-        from envs.adapters.openenv import OpenEnvDoor
+        from rlfactory.envs.adapters.openenv import OpenEnvDoor
     except ModuleNotFoundError as error:
         raise TaskError(f"the OpenEnv server needs {error.name}: install rlfactory[tools]") from None
-    from envs.client import EnvClient
-    from envs.trust import ClientTrustFiles
+    from rlfactory.envs.client import EnvClient
+    from rlfactory.envs.wire.trust import ClientTrustFiles
 
     files = ClientTrustFiles(
         token_file=token_file,

@@ -27,9 +27,9 @@ import numpy as np
 from gymnasium import spaces
 from PIL import Image
 
-from envs.client import EnvClient, Session
-from envs.trust import ClientTrust
-from envs.types import EpisodeState, Observation, SessionOptions, Split, StepResult, ToolCall
+from rlfactory.envs.api.types import EpisodeState, Observation, SessionOptions, Split, StepResult, ToolCall
+from rlfactory.envs.client import EnvClient, Session
+from rlfactory.envs.wire.trust import ClientTrust
 
 MAX_TEXT: Final = 20_000
 MAX_ACTION: Final = 8_000

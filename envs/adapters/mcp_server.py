@@ -22,10 +22,18 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ToolsListChanged
 
-from envs.client import EnvClient, Session
-from envs.convert import split_from_pb
-from envs.errors import RLFactoryError, TaskError
-from envs.types import EpisodeState, Observation, SessionOptions, StepResult, ToolCall, ToolSchema, ToolStatus
+from rlfactory.envs.api.errors import RLFactoryError, TaskError
+from rlfactory.envs.api.types import (
+    EpisodeState,
+    Observation,
+    SessionOptions,
+    StepResult,
+    ToolCall,
+    ToolSchema,
+    ToolStatus,
+)
+from rlfactory.envs.client import EnvClient, Session
+from rlfactory.envs.wire.convert import split_from_pb
 
 NAME: Final = "rlfactory"
 TASKS: Final = types.Tool(

@@ -25,10 +25,10 @@ from fastapi import Body, FastAPI, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 
-from envs.adapters import openenv_wire as wire
-from envs.client import EnvClient, Session
-from envs.errors import Blame, EpisodeOver, LimitExceeded, RLFactoryError, TaskError
-from envs.types import SessionOptions, ToolCall
+from rlfactory.envs.adapters import openenv_wire as wire
+from rlfactory.envs.api.errors import Blame, EpisodeOver, LimitExceeded, RLFactoryError, TaskError
+from rlfactory.envs.api.types import SessionOptions, ToolCall
+from rlfactory.envs.client import EnvClient, Session
 
 MAX_SEED: Final = 2**31
 WEBSOCKETS: Final[Literal["wsproto"]] = "wsproto"

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
-from envs.errors import EpisodeOver, LimitExceeded, RLFactoryError, TaskError
-from envs.types import Observation, SessionOptions, Split, StepResult, ToolResult, ToolSchema, ToolStatus
+from rlfactory.envs.api.errors import EpisodeOver, LimitExceeded, RLFactoryError, TaskError
+from rlfactory.envs.api.types import Observation, SessionOptions, Split, StepResult, ToolResult, ToolSchema, ToolStatus
 
 MAX_CALLS: Final = 32
 MAX_ID_CHARS: Final = 255

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import httpx
 
-from envs.errors import JudgeError
+from rlfactory.envs.api.errors import JudgeError
 
 MAX_REPLY_BYTES: Final = 1 << 20
 CLOSE_THINKING: Final = "</think>"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from envs.rewards.verdict import Verdict
-from envs.types import Reward
+from rlfactory.envs.api.types import Reward
+from rlfactory.envs.rewards.verdict import Verdict
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from envs.rewards.rubric import SUCCESS, Part
-from envs.services import Services
-from envs.tools.sql.compare import Comparison
-from envs.tools.sql.database import Database
-from envs.tools.sql.statement import bare
-from envs.tools.sql.workers import SqlVerdict, SqlWorkers
+from rlfactory.envs.rewards.rubric import SUCCESS, Part
+from rlfactory.envs.service.services import Services
+from rlfactory.envs.tools.sql.compare import Comparison
+from rlfactory.envs.tools.sql.database import Database
+from rlfactory.envs.tools.sql.statement import bare
+from rlfactory.envs.tools.sql.workers import SqlVerdict, SqlWorkers
 
 EXECUTES: Final = "sql_executes"
 SEEN_RIGHT: Final = "sql_right_where_seen"

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from envs.rewards.rubric import Part
-from envs.rewards.verdict import Verdict
-from envs.types import JSON, ToolStatus
+from rlfactory.envs.api.types import JSON, ToolStatus
+from rlfactory.envs.rewards.rubric import Part
+from rlfactory.envs.rewards.verdict import Verdict
 
 _ARTICLES: Final = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION: Final = str.maketrans("", "", string.punctuation)

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from emulators.state import DeviceState, diff
-from envs.tasks.task import Outcome, Task
+from rlfactory.emulators.device.state import DeviceState, diff
+from rlfactory.envs.tasks.task import Outcome, Task
 
 MAX_SIDE_EFFECTS: Final = 50
 """Listed in a verdict; more are counted in one last line."""

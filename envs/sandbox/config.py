@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from emulators.engine.connection import DEFAULT_URL
-from emulators.engine.spec import CellSpec, ContainerLimits, Scope
-from envs.errors import TaskError
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.processes.docker.connection import DEFAULT_URL
+from rlfactory.processes.docker.spec import CellSpec, ContainerLimits, Scope
 
 SANDBOX_IMAGE: Final = "rlfactory-sandbox"
 INTERPRETER: Final = ("python3", "-I", "-B", "/opt/rlfactory/interpreter.py", "--alone")

@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 from typing import Final, Protocol
 
-from emulators.engine.engine import Cell, Engine
-from emulators.engine.spec import CellSpec
-from emulators.errors import DeviceError
-from envs.errors import InfrastructureError
+from rlfactory.emulators.device.errors import DeviceError
+from rlfactory.envs.api.errors import InfrastructureError
+from rlfactory.processes.docker.engine import Cell, Engine
+from rlfactory.processes.docker.spec import CellSpec
 
 MAX_LINE_BYTES: Final = 1 << 20
 FRAME: Final = struct.Struct(">BxxxI")

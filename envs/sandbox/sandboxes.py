@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from emulators.engine.connection import EngineError
-from emulators.engine.engine import Engine
-from envs.errors import InfrastructureError, LimitExceeded, TaskError
-from envs.sandbox.config import SandboxConfig
-from envs.sandbox.places import ContainerPlace, LocalPlace, Place, PlaceLost
+from rlfactory.envs.api.errors import InfrastructureError, LimitExceeded, TaskError
+from rlfactory.envs.sandbox.config import SandboxConfig
+from rlfactory.envs.sandbox.places import ContainerPlace, LocalPlace, Place, PlaceLost
+from rlfactory.processes.docker.connection import EngineError
+from rlfactory.processes.docker.engine import Engine
 
 GRACE_S: Final = 2.0
 """The supervisor in the sandbox ends late code itself; when it has not after this much longer, all is ended."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from envs.errors import InfrastructureError
-from envs.sandbox.sandboxes import GRACE_S, Interpreter, Ran, RunStatus, Sandboxes
-from envs.tools.arguments import read_text, refuse_unknown
-from envs.tools.tool import CallContext, Tool, ToolContext, ToolError
-from envs.types import JSON, ToolSchema
+from rlfactory.envs.api.errors import InfrastructureError
+from rlfactory.envs.api.types import JSON, ToolSchema
+from rlfactory.envs.sandbox.sandboxes import GRACE_S, Interpreter, Ran, RunStatus, Sandboxes
+from rlfactory.envs.tools.arguments import read_text, refuse_unknown
+from rlfactory.envs.tools.tool import CallContext, Tool, ToolContext, ToolError
 
 MAX_CODE_CHARS: Final = 40_000
 CODE_TIMEOUT_S: Final = 10.0

@@ -1,7 +1,7 @@
 """The page of a suite's tasks, made from the templates themselves.
 
-python -m envs.tasks.catalog docs/tasks.md           # write the page
-python -m envs.tasks.catalog docs/tasks.md --check   # exit 1 if it is not what would be written
+python -m rlfactory.envs.tasks.catalog docs/tasks.md           # write the page
+python -m rlfactory.envs.tasks.catalog docs/tasks.md --check   # exit 1 if it is not what would be written
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from envs.tasks.registry import TaskRegistry
-from envs.tasks.task import Task
-from envs.types import Split
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.task import Task
 
 INTRODUCTION = """\
 # Tasks of the phone suite
 
-Made by `python -m envs.tasks.catalog docs/tasks.md`; do not edit.
+Made by `python -m rlfactory.envs.tasks.catalog docs/tasks.md`; do not edit.
 
 A task is a template whose parameters are drawn from its seed. Names, numbers, times, texts and wordings of the train,
 validation and test splits have nothing in common, and some templates are in the test split only.
@@ -65,9 +65,11 @@ def _row(task: type[Task]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    from envs.tasks.phone import PHONE_TASKS
+    from rlfactory.envs.tasks.phone import PHONE_TASKS
 
-    parser = argparse.ArgumentParser(prog="python -m envs.tasks.catalog", description="Write the page of the tasks.")
+    parser = argparse.ArgumentParser(
+        prog="python -m rlfactory.envs.tasks.catalog", description="Write the page of the tasks."
+    )
     parser.add_argument("path", type=Path, help="the Markdown file")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the file is stale")
     options = parser.parse_args(arguments)
@@ -75,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.check:
         stale = not options.path.is_file() or options.path.read_text(encoding="utf-8") != wanted
         if stale:
-            sys.stderr.write(f"{options.path} is stale; run: python -m envs.tasks.catalog {options.path}\n")
+            sys.stderr.write(f"{options.path} is stale; run: python -m rlfactory.envs.tasks.catalog {options.path}\n")
         return int(stale)
     options.path.parent.mkdir(parents=True, exist_ok=True)
     options.path.write_text(wanted, encoding="utf-8")

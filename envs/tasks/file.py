@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from envs.errors import TaskError
-from envs.tasks.registry import TaskRegistry
-from envs.tasks.task import Task
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.task import Task
 
 
 def add_tasks(registry: TaskRegistry, path: Path) -> None:
@@ -29,7 +29,7 @@ def add_tasks(registry: TaskRegistry, path: Path) -> None:
         and hasattr(value, "name")
     ]
     if not found:
-        raise TaskError(f"{path} defines no task: a subclass of envs.tasks.task.Task with a name")
+        raise TaskError(f"{path} defines no task: a subclass of rlfactory.envs.tasks.task.Task with a name")
     for task in found:
         try:
             registry.add(task)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal, Protocol
 
-from emulators.ui import Bounds, UiNode, from_xml
-from envs.coordinates import ScreenSize, from_device
-from envs.types import JSON, Observation, Reward, SessionOptions, StepResult, ToolCall, ToolStatus
+from rlfactory.emulators.device.ui import Bounds, UiNode, from_xml
+from rlfactory.envs.api.coordinates import ScreenSize, from_device
+from rlfactory.envs.api.types import JSON, Observation, Reward, SessionOptions, StepResult, ToolCall, ToolStatus
 
 MAX_SCROLLS: Final = 10
 MAX_SHOWN: Final = 40
@@ -28,7 +28,7 @@ class OracleStuck(Exception):
 
 
 class PlayedSession(Protocol):
-    """What a hand plays on; `envs.client.Session` is one."""
+    """What a hand plays on; `rlfactory.envs.client.Session` is one."""
 
     @property
     def observation(self) -> Observation: ...

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 
-from envs.errors import TaskError
-from envs.registry import Registry
-from envs.tasks.task import Task
-from envs.types import Split, TaskInfo
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.registry import Registry
+from rlfactory.envs.api.types import Split, TaskInfo
+from rlfactory.envs.tasks.task import Task
 
 
 class TaskRegistry:
@@ -69,15 +69,15 @@ def describe(task: type[Task]) -> TaskInfo:
 
 def default_registry() -> TaskRegistry:
     """Return every task that ships with RLFactory."""
-    from envs.tasks.math_code import MATH_CODE_TASKS
-    from envs.tasks.mixed import MIXED_TASKS
-    from envs.tasks.phone import PHONE_TASKS
-    from envs.tasks.phone.tiny import TINY_TASKS
-    from envs.tasks.search_qa import SEARCH_QA_TASKS
-    from envs.tasks.search_qa.tiny import TINY_SEARCH_TASKS
-    from envs.tasks.text2sql import TEXT2SQL_TASKS
-    from envs.tasks.text2sql.tiny import TINY_TEXT2SQL_TASKS
-    from envs.tasks.travel import TRAVEL_TASKS
+    from rlfactory.envs.tasks.math_code import MATH_CODE_TASKS
+    from rlfactory.envs.tasks.mixed import MIXED_TASKS
+    from rlfactory.envs.tasks.phone import PHONE_TASKS
+    from rlfactory.envs.tasks.phone.tiny import TINY_TASKS
+    from rlfactory.envs.tasks.search_qa import SEARCH_QA_TASKS
+    from rlfactory.envs.tasks.search_qa.tiny import TINY_SEARCH_TASKS
+    from rlfactory.envs.tasks.text2sql import TEXT2SQL_TASKS
+    from rlfactory.envs.tasks.text2sql.tiny import TINY_TEXT2SQL_TASKS
+    from rlfactory.envs.tasks.travel import TRAVEL_TASKS
 
     text_only = (*SEARCH_QA_TASKS, *TEXT2SQL_TASKS, *MATH_CODE_TASKS, *TRAVEL_TASKS)
     tiny = (*TINY_TASKS, *TINY_TEXT2SQL_TASKS, *TINY_SEARCH_TASKS)

@@ -13,15 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from emulators.device import Device
-from emulators.state import DeviceState
-from envs.types import Split, ToolCall, ToolResult
+from rlfactory.emulators.device.device import Device
+from rlfactory.emulators.device.state import DeviceState
+from rlfactory.envs.api.types import Split, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from envs.rewards.rubric import Rubric
-    from envs.services import Services
-    from envs.tasks.hand import Hand
-    from envs.tools.tool import ToolFactory
+    from rlfactory.envs.rewards.rubric import Rubric
+    from rlfactory.envs.service.services import Services
+    from rlfactory.envs.tasks.hand import Hand
+    from rlfactory.envs.tools.tool import ToolFactory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Collection, Mapping
 from typing import TypeGuard
 
-from envs.tools.tool import Rejected
-from envs.types import JSON
+from rlfactory.envs.api.types import JSON
+from rlfactory.envs.tools.tool import Rejected
 
 Arguments = Mapping[str, JSON]
 

@@ -8,10 +8,10 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from envs.tools.arguments import read_text, refuse_unknown
-from envs.tools.policy import ToolPolicy
-from envs.tools.tool import CallContext, Rejected, Tool, ToolContext
-from envs.types import JSON, ToolSchema
+from rlfactory.envs.api.types import JSON, ToolSchema
+from rlfactory.envs.tools.arguments import read_text, refuse_unknown
+from rlfactory.envs.tools.runtime.policy import ToolPolicy
+from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext
 
 MAX_CHARS: Final = 1_000
 MAX_BITS: Final = 8_192

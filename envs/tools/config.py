@@ -33,11 +33,11 @@ from typing import Any, Final, TypeVar
 
 import yaml
 
-from envs.errors import TaskError
-from envs.tools.environment import EnvironmentConfig
-from envs.tools.mcp_transport import McpConfig
-from envs.tools.model import ModelConfig
-from envs.tools.policy import ToolPolicy
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.tools.environment import EnvironmentConfig
+from rlfactory.envs.tools.mcp.transport import McpConfig
+from rlfactory.envs.tools.model import ModelConfig
+from rlfactory.envs.tools.runtime.policy import ToolPolicy
 
 _VARIABLE: Final = re.compile(r"\$\{(\w+)\}")
 KINDS: Final = ("function", "qwen_agent", "model", "environment")

@@ -10,13 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from emulators.ui import from_xml
-from envs.client import EnvClient, Session
-from envs.errors import SessionError, TaskError
-from envs.tools.arguments import refuse_unknown
-from envs.tools.policy import ToolPolicy
-from envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolError
-from envs.types import (
+from rlfactory.emulators.device.ui import from_xml
+from rlfactory.envs.api.errors import SessionError, TaskError
+from rlfactory.envs.api.types import (
     JSON,
     EpisodeState,
     Observation,
@@ -27,6 +23,10 @@ from envs.types import (
     ToolSchema,
     ToolStatus,
 )
+from rlfactory.envs.client import EnvClient, Session
+from rlfactory.envs.tools.arguments import refuse_unknown
+from rlfactory.envs.tools.runtime.policy import ToolPolicy
+from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolError
 
 ENVIRONMENT_POLICY: Final = ToolPolicy(counted=False)
 """Its calls wait for tools of the other session, which are counted where they run."""

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from envs.errors import TaskError
-from envs.tools.registry import ToolRegistry, default_tools
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.tools.registry import ToolRegistry, default_tools
 
 
 @asynccontextmanager
@@ -17,8 +17,8 @@ async def tools_of_file(path: Path, environ: Mapping[str, str]) -> AsyncIterator
     Raises: TaskError: something in the file makes no sense or cannot be reached, or the extra `tools` is not installed.
     """
     try:
-        from envs.tools.config import load_tools
-        from envs.tools.toolset import open_tools
+        from rlfactory.envs.tools.config import load_tools
+        from rlfactory.envs.tools.toolset import open_tools
     except ModuleNotFoundError as error:
         raise TaskError(f"--tools needs {error.name}: install rlfactory[tools]") from None
     async with open_tools(load_tools(path, environ=environ), default_tools()) as toolset:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from envs.tools.arguments import read_choice, read_text, refuse_unknown
-from envs.tools.tool import CallContext, Tool, ToolContext
-from envs.types import JSON, ToolSchema
+from rlfactory.envs.api.types import JSON, ToolSchema
+from rlfactory.envs.tools.arguments import read_choice, read_text, refuse_unknown
+from rlfactory.envs.tools.tool import CallContext, Tool, ToolContext
 
 MAX_ANSWER_CHARS: Final = 4_000
 

@@ -26,11 +26,11 @@ from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
-from envs.tools.docstring import Described, described
-from envs.tools.policy import DEFAULT_POLICY, ToolPolicy
-from envs.tools.threads import in_thread
-from envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolFactory
-from envs.types import JSON, ToolSchema
+from rlfactory.envs.api.types import JSON, ToolSchema
+from rlfactory.envs.tools.docstring import Described, described
+from rlfactory.envs.tools.runtime.policy import DEFAULT_POLICY, ToolPolicy
+from rlfactory.envs.tools.runtime.threads import in_thread
+from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolFactory
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """What every model family accepts as a tool's name."""

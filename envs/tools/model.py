@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import httpx
 
-from envs.tools.arguments import read_text, refuse_unknown
-from envs.tools.policy import ToolPolicy
-from envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolError
-from envs.types import JSON, ToolSchema
+from rlfactory.envs.api.types import JSON, ToolSchema
+from rlfactory.envs.tools.arguments import read_text, refuse_unknown
+from rlfactory.envs.tools.runtime.policy import ToolPolicy
+from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolError
 
 MAX_QUESTION_CHARS: Final = 40_000
 MAX_ANSWER_BYTES: Final = 4 << 20

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from emulators.device import (
+from rlfactory.emulators.device.device import (
     DeviceAction,
     DoubleTap,
     Drag,
@@ -19,11 +19,11 @@ from emulators.device import (
     TypeText,
     Wait,
 )
-from emulators.errors import ActionRejected, DeviceTimeout
-from envs.coordinates import ScreenSize, frame_sides, to_device
-from envs.tools.arguments import Arguments, read_choice, read_point, read_seconds, read_text, refuse_unknown
-from envs.tools.tool import CallContext, Rejected, Tool, ToolContext
-from envs.types import JSON, CoordinateFrame, ToolSchema
+from rlfactory.emulators.device.errors import ActionRejected, DeviceTimeout
+from rlfactory.envs.api.coordinates import ScreenSize, frame_sides, to_device
+from rlfactory.envs.api.types import JSON, CoordinateFrame, ToolSchema
+from rlfactory.envs.tools.arguments import Arguments, read_choice, read_point, read_seconds, read_text, refuse_unknown
+from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext
 
 MAX_TEXT_CHARS: Final = 4_000
 MAX_WAIT_S: Final = 20.0

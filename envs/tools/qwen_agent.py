@@ -9,11 +9,11 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from envs.tools.function import NAME, said
-from envs.tools.policy import DEFAULT_POLICY, ToolPolicy
-from envs.tools.threads import in_thread
-from envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolFactory
-from envs.types import JSON, ToolSchema
+from rlfactory.envs.api.types import JSON, ToolSchema
+from rlfactory.envs.tools.function import NAME, said
+from rlfactory.envs.tools.runtime.policy import DEFAULT_POLICY, ToolPolicy
+from rlfactory.envs.tools.runtime.threads import in_thread
+from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolFactory
 
 
 def is_qwen_tool(subject: object) -> bool:

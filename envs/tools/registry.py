@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from envs.registry import Registry
-from envs.tools.calculator import CalculatorTool
-from envs.tools.finish import FinishTool
-from envs.tools.phone import PhoneTool
-from envs.tools.tool import ToolFactory
+from rlfactory.envs.api.registry import Registry
+from rlfactory.envs.tools.calculator import CalculatorTool
+from rlfactory.envs.tools.finish import FinishTool
+from rlfactory.envs.tools.phone import PhoneTool
+from rlfactory.envs.tools.tool import ToolFactory
 
 ToolRegistry = Registry[ToolFactory]
 

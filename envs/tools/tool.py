@@ -1,6 +1,6 @@
 """What a tool is. A session owns one instance of each of its tools; the executor runs their calls.
 
-To add a tool: subclass `Tool`, give it a schema, and name its factory in `envs.tools.registry`.
+To add a tool: subclass `Tool`, give it a schema, and name its factory in `rlfactory.envs.tools.registry`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from emulators.device import Device
-from envs.coordinates import ScreenSize
-from envs.services import Services
-from envs.tools.policy import DEFAULT_POLICY, ToolPolicy
-from envs.types import JSON, CoordinateFrame, ToolSchema
+from rlfactory.emulators.device.device import Device
+from rlfactory.envs.api.coordinates import ScreenSize
+from rlfactory.envs.api.types import JSON, CoordinateFrame, ToolSchema
+from rlfactory.envs.service.services import Services
+from rlfactory.envs.tools.runtime.policy import DEFAULT_POLICY, ToolPolicy
 
 
 class Rejected(Exception):

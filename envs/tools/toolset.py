@@ -8,18 +8,18 @@ from typing import assert_never
 
 import httpx
 
-from envs.client import EnvClient
-from envs.errors import TaskError, UnknownName
-from envs.registry import Registry
-from envs.tools.config import FunctionSource, ToolEntry, ToolsConfig
-from envs.tools.environment import EnvironmentConfig, EnvironmentTool
-from envs.tools.function import tool_of
-from envs.tools.mcp_client import McpServer, McpUnreachable
-from envs.tools.model import MODEL_POLICY, ModelConfig, ModelTool
-from envs.tools.policy import DEFAULT_POLICY
-from envs.tools.qwen_agent import qwen_tool
-from envs.tools.registry import ToolRegistry
-from envs.tools.tool import ToolFactory
+from rlfactory.envs.api.errors import TaskError, UnknownName
+from rlfactory.envs.api.registry import Registry
+from rlfactory.envs.client import EnvClient
+from rlfactory.envs.tools.config import FunctionSource, ToolEntry, ToolsConfig
+from rlfactory.envs.tools.environment import EnvironmentConfig, EnvironmentTool
+from rlfactory.envs.tools.function import tool_of
+from rlfactory.envs.tools.mcp.client import McpServer, McpUnreachable
+from rlfactory.envs.tools.model import MODEL_POLICY, ModelConfig, ModelTool
+from rlfactory.envs.tools.qwen_agent import qwen_tool
+from rlfactory.envs.tools.registry import ToolRegistry
+from rlfactory.envs.tools.runtime.policy import DEFAULT_POLICY
+from rlfactory.envs.tools.tool import ToolFactory
 
 MAX_CONNECTIONS = 256
 """To all endpoints of models together."""

@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image, ImageDraw
 
-from envs.types import EpisodeState, ImageFormat, ImageRef, ToolStatus
-from trainer.runlog import CallRecord, EpisodeRecord, ImageLink, RunLog, RunSummary, StepRecord, TurnRecord
+from rlfactory.envs.api.types import EpisodeState, ImageFormat, ImageRef, ToolStatus
+from rlfactory.trainer.record.runlog import (
+    CallRecord,
+    EpisodeRecord,
+    ImageLink,
+    RunLog,
+    RunSummary,
+    StepRecord,
+    TurnRecord,
+)
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from trainer.report import ReportLimits, write_report
+from rlfactory.trainer.record.report import ReportLimits, write_report
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome

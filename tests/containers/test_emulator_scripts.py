@@ -18,7 +18,7 @@ from pathlib import Path
 import adbutils
 import pytest
 
-from emulators.adb_server import adb_server
+from rlfactory.emulators.adb.server import adb_server
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "containers/emulator"
@@ -28,8 +28,8 @@ OUTSIDE = "127.0.0.2"
 EMULATOR = f"""#!{sys.executable}
 import asyncio, os, sys
 sys.path.insert(0, {str(ROOT)!r})
-from emulators.simulator.host import PhoneHost
-from emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.simulator.wire.host import PhoneHost
+from rlfactory.emulators.simulator.phone import PhoneConfig
 
 options = sys.argv[1:]
 with open(os.environ["STAND_IN_LOG"], "a") as log:

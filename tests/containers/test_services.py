@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from envs.tools.search.index import build_index
+from rlfactory.envs.tools.search.index import build_index
 
 ROOT = Path(__file__).parents[2]
 Ask = Callable[..., tuple[int, dict[str, Any]]]

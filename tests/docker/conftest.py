@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from emulators.engine.connection import EngineError
-from emulators.engine.engine import Engine
+from rlfactory.processes.docker.connection import EngineError
+from rlfactory.processes.docker.engine import Engine
 
 IMAGES = ("simulator", "sandbox", "search", "egress", "envd")
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from emulators.engine.engine import Engine
+from rlfactory.processes.docker.engine import Engine
 
 pytestmark = pytest.mark.docker
 COMMAND = [sys.executable, "-m", "rlfactory", "emulators"]

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from emulators.engine.engine import Engine
-from envs.health import problem_of
-from trainer.runlog import RunLog
+from rlfactory.envs.service.health import problem_of
+from rlfactory.processes.docker.engine import Engine
+from rlfactory.trainer.record.runlog import RunLog
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 SOCKET = Path("/var/run/docker.sock")

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from emulators.engine.engine import Cell, Engine
-from emulators.engine.spec import CellSpec, Scope
-from envs.sandbox.config import SandboxConfig
-from envs.sandbox.sandboxes import Sandboxes
+from rlfactory.envs.sandbox.config import SandboxConfig
+from rlfactory.envs.sandbox.sandboxes import Sandboxes
+from rlfactory.processes.docker.engine import Cell, Engine
+from rlfactory.processes.docker.spec import CellSpec, Scope
 
 pytestmark = pytest.mark.docker
 

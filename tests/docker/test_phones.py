@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulators.backends.docker import DockerConfig, DockerSource
-from emulators.device import Device, ImageSpec, OpenApp, Tap
-from emulators.engine.connection import ImageMissing
-from emulators.engine.engine import Engine
-from emulators.engine.owner import Owner
-from emulators.engine.spec import CellInfo, CellSpec, Scope
-from emulators.errors import DeviceError
-from emulators.pool import PhoneState, Pool, PoolConfig
-from emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.device.device import Device, ImageSpec, OpenApp, Tap
+from rlfactory.emulators.device.errors import DeviceError
+from rlfactory.emulators.pool import PhoneState, Pool, PoolConfig
+from rlfactory.emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.sources.docker import DockerConfig, DockerSource
+from rlfactory.processes.docker.connection import ImageMissing
+from rlfactory.processes.docker.engine import Engine
+from rlfactory.processes.docker.owner import Owner
+from rlfactory.processes.docker.spec import CellInfo, CellSpec, Scope
 
 pytestmark = pytest.mark.docker
 SMALL = PhoneConfig(width_px=270, height_px=600)
@@ -28,8 +28,8 @@ T = 20.0
 OWNER = str(Owner.this_process())
 HOLD = """
 import asyncio
-from emulators.backends.docker import DockerConfig, DockerSource
-from emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.sources.docker import DockerConfig, DockerSource
+from rlfactory.emulators.simulator.phone import PhoneConfig
 
 async def main():
     source = DockerSource(PhoneConfig(width_px=270, height_px=600), DockerConfig())

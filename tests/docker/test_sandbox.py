@@ -10,9 +10,9 @@ from dataclasses import replace
 import docker
 import pytest
 
-from emulators.engine.spec import LABEL_KIND, ContainerLimits
-from envs.sandbox.config import SandboxConfig
-from envs.sandbox.sandboxes import GRACE_S, Interpreter, RunStatus, Sandboxes
+from rlfactory.envs.sandbox.config import SandboxConfig
+from rlfactory.envs.sandbox.sandboxes import GRACE_S, Interpreter, RunStatus, Sandboxes
+from rlfactory.processes.docker.spec import LABEL_KIND, ContainerLimits
 
 pytestmark = pytest.mark.docker
 

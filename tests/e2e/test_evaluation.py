@@ -18,16 +18,16 @@ import psutil
 import pytest
 from PIL import Image
 
-from envs.client import ClientConfig, EnvClient
-from envs.types import SessionOptions
-from trainer.evaluate import EvalConfig, evaluate
-from trainer.local_service import ServiceConfig, local_service
-from trainer.policies import OraclePolicy, PolicyConfig, make_policy
-from trainer.runlog import RunLog
-from trainer.stage import BLANK_GREY, Ablation, Stage
+from rlfactory.envs.api.types import SessionOptions
+from rlfactory.envs.client import ClientConfig, EnvClient
+from rlfactory.trainer.episode.policies import OraclePolicy, PolicyConfig, make_policy
+from rlfactory.trainer.episode.stage import BLANK_GREY, Ablation, Stage
+from rlfactory.trainer.record.evaluate import EvalConfig, evaluate
+from rlfactory.trainer.record.runlog import RunLog
+from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 
 SMALL = ServiceConfig(phones=4, width_px=540, height_px=1200)
-STUB = Path(__file__).parents[1] / "trainer" / "openai_stub.py"
+STUB = Path(__file__).parents[1] / "trainer/episode/openai_stub.py"
 
 
 MARK = "TEST_MARK"

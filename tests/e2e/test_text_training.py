@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trainer.runlog import RunLog
+from rlfactory.trainer.record.runlog import RunLog
 
 pytestmark = [pytest.mark.train, pytest.mark.training, pytest.mark.timeout(900)]
 

@@ -12,10 +12,10 @@ import psutil
 import pytest
 
 pytest.importorskip("verl", reason="needs the train extra")
-from trainer.policies import PolicyConfig
-from trainer.runlog import RunLog, read_lines
-from trainer.verl_checkpoint import CheckpointPolicy
-from trainer.warm_start import WINDOW
+from rlfactory.trainer.episode.policies import PolicyConfig
+from rlfactory.trainer.record.runlog import RunLog, read_lines
+from rlfactory.trainer.run.warm_start import WINDOW
+from rlfactory.trainer.verl.checkpoint import CheckpointPolicy
 
 pytestmark = [pytest.mark.train, pytest.mark.timeout(900)]
 

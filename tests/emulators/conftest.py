@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 import adbutils
 import pytest
 
-from emulators.adb_client import AdbClient
-from emulators.adb_server import adb_server
-from emulators.simulator.host import PhoneHost
-from emulators.simulator.phone import Phone, PhoneConfig
-from emulators.simulator.phone_server import PhonePorts
+from rlfactory.emulators.adb.client import AdbClient
+from rlfactory.emulators.adb.server import adb_server
+from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
+from rlfactory.emulators.simulator.wire.host import PhoneHost
+from rlfactory.emulators.simulator.wire.phone_server import PhonePorts
 
 Result = TypeVar("Result")
 

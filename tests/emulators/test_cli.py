@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from emulators.adb_server import adb_server, stop_process
+from rlfactory.emulators.adb.server import adb_server, stop_process
 
 UP = [sys.executable, "-m", "rlfactory", "emulators", "up", "--backend", "process"]
 

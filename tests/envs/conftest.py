@@ -10,17 +10,17 @@ from typing import ClassVar
 
 import pytest
 
-from emulators.errors import DeviceLost
-from envs.client import ClientConfig, EnvClient
-from envs.limits import Limits
-from envs.registry import Registry
-from envs.server import EnvServer, ServerConfig, serving
-from envs.tasks.registry import TaskRegistry
-from envs.tasks.task import Check, Outcome, Task
-from envs.tools.finish import FinishTool
-from envs.tools.registry import ToolRegistry
-from envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolError
-from envs.types import JSON, Split, ToolCall, ToolSchema
+from rlfactory.emulators.device.errors import DeviceLost
+from rlfactory.envs.api.registry import Registry
+from rlfactory.envs.api.types import JSON, Split, ToolCall, ToolSchema
+from rlfactory.envs.client import ClientConfig, EnvClient
+from rlfactory.envs.service.limits import Limits
+from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tools.finish import FinishTool
+from rlfactory.envs.tools.registry import ToolRegistry
+from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolError
 
 Serve = Callable[..., AbstractAsyncContextManager[tuple[EnvServer, EnvClient]]]
 

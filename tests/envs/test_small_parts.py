@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envs.errors import InfrastructureError, LimitExceeded, OutOfOrder, TaskError
-from envs.events import EventBus
-from envs.goldens import EpisodeKey, Goldens
-from envs.limits import Limits, bounded
-from envs.observer import SentImages
-from envs.once import AtMostOnce
-from envs.tasks.registry import TaskRegistry, default_registry
-from envs.types import ImageFormat, ImageRef, Observation, SessionOptions
+from rlfactory.envs.api.errors import InfrastructureError, LimitExceeded, OutOfOrder, TaskError
+from rlfactory.envs.api.types import ImageFormat, ImageRef, Observation, SessionOptions
+from rlfactory.envs.service.events import EventBus
+from rlfactory.envs.service.goldens import EpisodeKey, Goldens
+from rlfactory.envs.service.limits import Limits, bounded
+from rlfactory.envs.service.observer import SentImages
+from rlfactory.envs.service.once import AtMostOnce
+from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
 
 KEY = EpisodeKey("a", 1, "train")
 

@@ -18,7 +18,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from trainer.cpu.backbone import SeeingBackbone, TextBackbone
+from rlfactory.trainer.cpu.backbone import SeeingBackbone, TextBackbone
 
 BANNED_LOGIT = -1e4
 """Finite, so that p * log p is 0 and not NaN; exp of it is 0 in fp32."""

@@ -1,4 +1,4 @@
-"""verl's FSDP engine on CPU. Loaded by `actor_rollout_ref.model.external_lib: trainer.cpu.fsdp`."""
+"""verl's FSDP engine on CPU. Loaded by `actor_rollout_ref.model.external_lib: rlfactory.trainer.cpu.fsdp`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from verl.workers.engine.base import EngineRegistry
 from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead
 
-from trainer.cpu.engine import ban_tokens, banned_token_ids
+from rlfactory.trainer.cpu.engine import ban_tokens, banned_token_ids
 
 
 @EngineRegistry.register(model_type="language_model", backend=["fsdp", "fsdp2"], device="cpu")

@@ -17,7 +17,7 @@ from verl.workers.rollout.base import BaseRollout
 from verl.workers.rollout.replica import RolloutReplica, TokenOutput
 from verl.workers.rollout.utils import ensure_async_iterator
 
-from trainer.cpu.engine import BatchingEngine, EngineConfig, Request, Sampling, TorchEngine
+from rlfactory.trainer.cpu.engine import BatchingEngine, EngineConfig, Request, Sampling, TorchEngine
 
 _FORWARDED_PREFIXES = ("VERL_", "OMP_", "HF_", "TOKENIZERS_")
 

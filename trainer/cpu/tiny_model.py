@@ -26,7 +26,15 @@ from transformers import (
 )
 from transformers.models.qwen3_vl.video_processing_qwen3_vl import Qwen3VLVideoProcessor
 
-from trainer.cpu.tokenizer import CHAT_TEMPLATE, END_OF_TEXT, IMAGE_PAD, TURN_END, VIDEO_PAD, VISION_END, VISION_START
+from rlfactory.trainer.cpu.tokenizer import (
+    CHAT_TEMPLATE,
+    END_OF_TEXT,
+    IMAGE_PAD,
+    TURN_END,
+    VIDEO_PAD,
+    VISION_END,
+    VISION_START,
+)
 
 PATCH_PX = 16
 MERGE = 2

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from envs.errors import UnknownName
-from trainer.dialects.androidlab import AndroidLab
-from trainer.dialects.androidworld import AndroidWorld
-from trainer.dialects.autoglm import AutoGlm
-from trainer.dialects.deepseek import DEEPSEEK_V3, DEEPSEEK_V3_1
-from trainer.dialects.dialect import Dialect, Parsed, ParseError, Unrenderable
-from trainer.dialects.gpt_oss import GPT_OSS
-from trainer.dialects.llama import LLAMA3
-from trainer.dialects.mai_ui import MaiUi
-from trainer.dialects.mistral import MISTRAL
-from trainer.dialects.qwen import GUI_OWL, QWEN2_5_VL, QWEN3_VL
-from trainer.dialects.qwen_text import QWEN2_5, QWEN3
-from trainer.dialects.ui_tars import UiTars, UiTars1
+from rlfactory.envs.api.errors import UnknownName
+from rlfactory.trainer.dialects.androidlab import AndroidLab
+from rlfactory.trainer.dialects.androidworld import AndroidWorld
+from rlfactory.trainer.dialects.autoglm import AutoGlm
+from rlfactory.trainer.dialects.deepseek import DEEPSEEK_V3, DEEPSEEK_V3_1
+from rlfactory.trainer.dialects.dialect import Dialect, Parsed, ParseError, Unrenderable
+from rlfactory.trainer.dialects.gpt_oss import GPT_OSS
+from rlfactory.trainer.dialects.llama import LLAMA3
+from rlfactory.trainer.dialects.mai_ui import MaiUi
+from rlfactory.trainer.dialects.mistral import MISTRAL
+from rlfactory.trainer.dialects.qwen import GUI_OWL, QWEN2_5_VL, QWEN3_VL
+from rlfactory.trainer.dialects.qwen_text import QWEN2_5, QWEN3
+from rlfactory.trainer.dialects.ui_tars import UiTars, UiTars1
 
 _TOOL_FAMILIES: tuple[Dialect, ...] = (QWEN3, QWEN2_5, LLAMA3, MISTRAL, DEEPSEEK_V3, DEEPSEEK_V3_1, GPT_OSS)
 _PHONE_FAMILIES: tuple[Dialect, ...] = (

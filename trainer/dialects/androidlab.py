@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from envs.types import JSON, CoordinateFrame
-from trainer.dialects.dialect import ParseError, Unrenderable
-from trainer.dialects.literal_calls import LiteralCall, choice_of, numbers_of, read_call, text_of, write_text
-from trainer.dialects.phone_text import FINISH, PHONE, SCROLL_OF, PhoneTextDialect, cannot, unknown
+from rlfactory.envs.api.types import JSON, CoordinateFrame
+from rlfactory.trainer.dialects.dialect import ParseError, Unrenderable
+from rlfactory.trainer.dialects.literal_calls import LiteralCall, choice_of, numbers_of, read_call, text_of, write_text
+from rlfactory.trainer.dialects.phone_text import FINISH, PHONE, SCROLL_OF, PhoneTextDialect, cannot, unknown
 
 KNOWN: Final = ("tap", "long_press", "text", "swipe", "back", "home", "wait", "finish")
 

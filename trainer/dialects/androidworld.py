@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from envs.types import JSON, CoordinateFrame
-from trainer.dialects import json_calls
-from trainer.dialects.dialect import ParseError, Unrenderable
-from trainer.dialects.phone_text import FINISH, PHONE, SCROLL_OF, PhoneTextDialect, cannot, unknown
+from rlfactory.envs.api.types import JSON, CoordinateFrame
+from rlfactory.trainer.dialects import json_calls
+from rlfactory.trainer.dialects.dialect import ParseError, Unrenderable
+from rlfactory.trainer.dialects.phone_text import FINISH, PHONE, SCROLL_OF, PhoneTextDialect, cannot, unknown
 
 ACTION: Final = "Action:"
 TOUCHES: Final = {"click": "tap", "double_tap": "double_tap", "long_press": "long_press"}

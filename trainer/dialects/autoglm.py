@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from envs.types import JSON, CoordinateFrame
-from trainer.dialects import thinking
-from trainer.dialects.dialect import ParseError, Unrenderable
-from trainer.dialects.literal_calls import (
+from rlfactory.envs.api.types import JSON, CoordinateFrame
+from rlfactory.trainer.dialects import thinking
+from rlfactory.trainer.dialects.dialect import ParseError, Unrenderable
+from rlfactory.trainer.dialects.literal_calls import (
     Literal,
     LiteralCall,
     choice_of,
@@ -21,7 +21,7 @@ from trainer.dialects.literal_calls import (
     text_of,
     write_text,
 )
-from trainer.dialects.phone_text import FINISH, PHONE, SCROLL_OF, PhoneTextDialect, cannot, unknown
+from rlfactory.trainer.dialects.phone_text import FINISH, PHONE, SCROLL_OF, PhoneTextDialect, cannot, unknown
 
 OPEN, CLOSE = "<answer>", "</answer>"
 TOUCHES: Final = {"Tap": "tap", "Double Tap": "double_tap", "Long Press": "long_press"}

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from envs.types import ToolResult
-from trainer.dialects import json_calls, thinking
-from trainer.dialects.dialect import ParseError
-from trainer.dialects.tools import Signature, ToolDialect, Written
+from rlfactory.envs.api.types import ToolResult
+from rlfactory.trainer.dialects import json_calls, thinking
+from rlfactory.trainer.dialects.dialect import ParseError
+from rlfactory.trainer.dialects.tools import Signature, ToolDialect, Written
 
 CALLS_BEGIN, CALLS_END = "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"
 CALL_BEGIN, CALL_END, SEPARATOR = "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁sep｜>"

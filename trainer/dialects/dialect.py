@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from envs.types import CoordinateFrame, ToolCall, ToolResult, ToolSchema
+from rlfactory.envs.api.types import CoordinateFrame, ToolCall, ToolResult, ToolSchema
 
 
 class ParseError(Exception):

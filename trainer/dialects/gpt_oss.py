@@ -12,10 +12,10 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from envs.types import ToolResult
-from trainer.dialects import json_calls
-from trainer.dialects.dialect import ParseError
-from trainer.dialects.tools import Signature, ToolDialect, Written
+from rlfactory.envs.api.types import ToolResult
+from rlfactory.trainer.dialects import json_calls
+from rlfactory.trainer.dialects.dialect import ParseError
+from rlfactory.trainer.dialects.tools import Signature, ToolDialect, Written
 
 START, CHANNEL, MESSAGE = "<|start|>", "<|channel|>", "<|message|>"
 ENDS: Final = ("<|end|>", "<|call|>", "<|return|>")

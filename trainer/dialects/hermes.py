@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envs.types import JSON, ToolResult, ToolStatus
-from trainer.dialects import json_calls
-from trainer.dialects.dialect import ParseError
+from rlfactory.envs.api.types import JSON, ToolResult, ToolStatus
+from rlfactory.trainer.dialects import json_calls
+from rlfactory.trainer.dialects.dialect import ParseError
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from envs.types import JSON, ToolResult, ToolSchema, ToolStatus
-from trainer.dialects.dialect import ParseError
+from rlfactory.envs.api.types import JSON, ToolResult, ToolSchema, ToolStatus
+from rlfactory.trainer.dialects.dialect import ParseError
 
 _DECODER: Final = json.JSONDecoder()
 

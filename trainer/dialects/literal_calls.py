@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from trainer.dialects.dialect import ParseError
+from rlfactory.trainer.dialects.dialect import ParseError
 
 Literal = str | int | float | list["Literal"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from envs.types import ToolResult
-from trainer.dialects import json_calls
-from trainer.dialects.dialect import ParseError
-from trainer.dialects.tools import Signature, ToolDialect, Written
+from rlfactory.envs.api.types import ToolResult
+from rlfactory.trainer.dialects import json_calls
+from rlfactory.trainer.dialects.dialect import ParseError
+from rlfactory.trainer.dialects.tools import Signature, ToolDialect, Written
 
 TAG: Final = "<|python_tag|>"
 ENDS: Final = ("<|eot_id|>", "<|eom_id|>")

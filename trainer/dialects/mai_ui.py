@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from envs.types import JSON, CoordinateFrame
-from trainer.dialects import hermes
-from trainer.dialects.dialect import ParseError
-from trainer.dialects.phone_text import FINISH, PHONE, SCROLL_OF, PhoneTextDialect, cannot, unknown
+from rlfactory.envs.api.types import JSON, CoordinateFrame
+from rlfactory.trainer.dialects import hermes
+from rlfactory.trainer.dialects.dialect import ParseError
+from rlfactory.trainer.dialects.phone_text import FINISH, PHONE, SCROLL_OF, PhoneTextDialect, cannot, unknown
 
 OPEN, CLOSE = "<thinking>", "</thinking>"
 TOUCHES: Final = {"click": "tap", "double_click": "double_tap", "long_press": "long_press"}

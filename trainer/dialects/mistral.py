@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from envs.types import ToolResult
-from trainer.dialects import json_calls
-from trainer.dialects.dialect import ParseError
-from trainer.dialects.tools import Signature, ToolDialect, Written
+from rlfactory.envs.api.types import ToolResult
+from rlfactory.trainer.dialects import json_calls
+from rlfactory.trainer.dialects.dialect import ParseError
+from rlfactory.trainer.dialects.tools import Signature, ToolDialect, Written
 
 CALLS, ARGS, END = "[TOOL_CALLS]", "[ARGS]", "</s>"
 

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from envs.types import JSON, CoordinateFrame, ToolCall, ToolResult, ToolSchema, ToolStatus
-from trainer.dialects.dialect import Parsed, ParseError, Unrenderable
+from rlfactory.envs.api.types import JSON, CoordinateFrame, ToolCall, ToolResult, ToolSchema, ToolStatus
+from rlfactory.trainer.dialects.dialect import Parsed, ParseError, Unrenderable
 
 PHONE, FINISH = "phone", "finish"
 SCROLL_OF: Final = {"up": "down", "down": "up", "left": "right", "right": "left"}

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from envs.types import JSON, CoordinateFrame, ToolCall, ToolResult, ToolSchema
-from trainer.dialects import hermes, json_calls
-from trainer.dialects.dialect import Parsed, ParseError, Unrenderable
+from rlfactory.envs.api.types import JSON, CoordinateFrame, ToolCall, ToolResult, ToolSchema
+from rlfactory.trainer.dialects import hermes, json_calls
+from rlfactory.trainer.dialects.dialect import Parsed, ParseError, Unrenderable
 
 PHONE, FINISH, MOBILE_USE = "phone", "finish", "mobile_use"
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from envs.types import ToolResult
-from trainer.dialects import hermes, thinking
-from trainer.dialects.tools import Signature, ToolDialect, Written
+from rlfactory.envs.api.types import ToolResult
+from rlfactory.trainer.dialects import hermes, thinking
+from rlfactory.trainer.dialects.tools import Signature, ToolDialect, Written
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainer.dialects.dialect import ParseError
+from rlfactory.trainer.dialects.dialect import ParseError
 
 OPEN, CLOSE = "<think>", "</think>"
 

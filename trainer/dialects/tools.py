@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from envs.types import JSON, CoordinateFrame, ToolCall, ToolResult, ToolSchema
-from trainer.dialects import json_calls
-from trainer.dialects.dialect import Parsed, ParseError
+from rlfactory.envs.api.types import JSON, CoordinateFrame, ToolCall, ToolResult, ToolSchema
+from rlfactory.trainer.dialects import json_calls
+from rlfactory.trainer.dialects.dialect import Parsed, ParseError
 
 Signature = Mapping[str, JSON]
 """{"name", "description", "parameters"}"""

@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-from envs.types import JSON, CoordinateFrame
-from trainer.dialects.dialect import ParseError, Unrenderable
-from trainer.dialects.literal_calls import LiteralCall, choice_of, read_call, text_of, write_text
-from trainer.dialects.phone_text import FINISH, PHONE, PhoneTextDialect, cannot, unknown
+from rlfactory.envs.api.types import JSON, CoordinateFrame
+from rlfactory.trainer.dialects.dialect import ParseError, Unrenderable
+from rlfactory.trainer.dialects.literal_calls import LiteralCall, choice_of, read_call, text_of, write_text
+from rlfactory.trainer.dialects.phone_text import FINISH, PHONE, PhoneTextDialect, cannot, unknown
 
 ACTION: Final = "Action:"
 DIRECTIONS: Final = ("up", "down", "left", "right")

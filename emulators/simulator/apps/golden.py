@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from emulators.simulator.apps.clock_data import Alarm
-from emulators.simulator.apps.contacts_data import Contact, Labeled
-from emulators.simulator.system import System
+from rlfactory.emulators.simulator.android.system import System
+from rlfactory.emulators.simulator.apps.clock.data import Alarm
+from rlfactory.emulators.simulator.apps.contacts.data import Contact, Labeled
 
 WEEKDAYS: Final = 0b0011111
 

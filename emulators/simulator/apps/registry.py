@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from emulators.simulator.app import App
-from emulators.simulator.apps.clock import CLOCK
-from emulators.simulator.apps.contacts import CONTACTS
-from emulators.simulator.apps.contacts_provider import CONTACTS_STORAGE
-from emulators.simulator.apps.files import FILES
-from emulators.simulator.apps.launcher import LAUNCHER
-from emulators.simulator.apps.notes import MARKOR
-from emulators.simulator.apps.settings import SETTINGS
+from rlfactory.emulators.simulator.android.app import App
+from rlfactory.emulators.simulator.apps.clock.app import CLOCK
+from rlfactory.emulators.simulator.apps.contacts.app import CONTACTS
+from rlfactory.emulators.simulator.apps.contacts.provider import CONTACTS_STORAGE
+from rlfactory.emulators.simulator.apps.files.app import FILES
+from rlfactory.emulators.simulator.apps.launcher.app import LAUNCHER
+from rlfactory.emulators.simulator.apps.notes.app import MARKOR
+from rlfactory.emulators.simulator.apps.settings.app import SETTINGS
 
 ALL_APPS: tuple[App, ...] = (CLOCK, CONTACTS, FILES, MARKOR, SETTINGS, LAUNCHER, CONTACTS_STORAGE)

@@ -1,5 +1,5 @@
 """The phone's shell: text of a command line -> syntax tree -> output and exit code."""
 
-from emulators.simulator.shell.run import ShellOutput, run
+from rlfactory.emulators.simulator.shell.run import ShellOutput, run
 
 __all__ = ["ShellOutput", "run"]

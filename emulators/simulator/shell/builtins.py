@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
-from emulators.simulator.shell.interpreter import LoopExit, ShellExit
+from rlfactory.emulators.simulator.shell.interpreter import LoopExit, ShellExit
 
 if TYPE_CHECKING:
-    from emulators.simulator.shell.interpreter import Shell
+    from rlfactory.emulators.simulator.shell.interpreter import Shell
 
 Builtin = Callable[["Shell", list[str]], int]
 
@@ -169,7 +169,7 @@ def _exec(shell: Shell, arguments: list[str]) -> int:
 
 
 def _command(shell: Shell, arguments: list[str]) -> int:
-    from emulators.simulator.commands.registry import find_command
+    from rlfactory.emulators.simulator.shell.commands.registry import find_command
 
     if arguments[:1] in (["-v"], ["-V"]):
         found = [name for name in arguments[1:] if name in BUILTINS or find_command(name)]
@@ -183,7 +183,7 @@ def _command(shell: Shell, arguments: list[str]) -> int:
 
 
 def _type(shell: Shell, arguments: list[str]) -> int:
-    from emulators.simulator.commands.registry import find_command
+    from rlfactory.emulators.simulator.shell.commands.registry import find_command
 
     status = 0
     for name in arguments:

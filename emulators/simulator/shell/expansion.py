@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from emulators.simulator.shell.arithmetic import evaluate
-from emulators.simulator.shell.patterns import Pattern, Piece, expand_files, has_magic
-from emulators.simulator.shell.streams import ShellLimitError
-from emulators.simulator.shell.syntax import Arithmetic, Parameter, Part, Substitution, Text, Word
+from rlfactory.emulators.simulator.shell.arithmetic import evaluate
+from rlfactory.emulators.simulator.shell.patterns import Pattern, Piece, expand_files, has_magic
+from rlfactory.emulators.simulator.shell.streams import ShellLimitError
+from rlfactory.emulators.simulator.shell.syntax import Arithmetic, Parameter, Part, Substitution, Text, Word
 
 if TYPE_CHECKING:
-    from emulators.simulator.shell.interpreter import Shell
+    from rlfactory.emulators.simulator.shell.interpreter import Shell
 
 MAX_FIELDS: Final = 65_536
 _MAX_TRIMMED_CHARS: Final = 16_384

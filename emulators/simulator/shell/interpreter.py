@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never
 
-from emulators.simulator.shell.arithmetic import ArithmeticSyntaxError
-from emulators.simulator.shell.expansion import ExpansionError, expand_pattern, expand_text, expand_words
-from emulators.simulator.shell.parser import parse
-from emulators.simulator.shell.redirection import RedirectionError, redirected
-from emulators.simulator.shell.streams import Budget, BufferSink, Options, ShellLimitError, Source, Streams
-from emulators.simulator.shell.syntax import (
+from rlfactory.emulators.simulator.shell.arithmetic import ArithmeticSyntaxError
+from rlfactory.emulators.simulator.shell.expansion import ExpansionError, expand_pattern, expand_text, expand_words
+from rlfactory.emulators.simulator.shell.parser import parse
+from rlfactory.emulators.simulator.shell.redirection import RedirectionError, redirected
+from rlfactory.emulators.simulator.shell.streams import Budget, BufferSink, Options, ShellLimitError, Source, Streams
+from rlfactory.emulators.simulator.shell.syntax import (
     AndOr,
     Case,
     Command,
@@ -30,8 +30,8 @@ from emulators.simulator.shell.syntax import (
 )
 
 if TYPE_CHECKING:
-    from emulators.simulator.filesystem import FileTree
-    from emulators.simulator.phone import Phone
+    from rlfactory.emulators.simulator.machine.filesystem import FileTree
+    from rlfactory.emulators.simulator.phone import Phone
 
 SHELL: Final = "/system/bin/sh"
 SHELL_PID: Final = 4242
@@ -316,7 +316,7 @@ class Shell:
             self.streams = saved
 
     def _call(self, arguments: list[str], command: Simple) -> None:
-        from emulators.simulator.shell.builtins import BUILTINS
+        from rlfactory.emulators.simulator.shell.builtins import BUILTINS
 
         builtin = BUILTINS.get(arguments[0])
         if builtin is not None:
@@ -338,8 +338,8 @@ class Shell:
 
     def call(self, arguments: list[str]) -> int:
         """Run a command that is not built into the shell, on this shell's streams; return its status."""
-        from emulators.simulator.commands.context import Context
-        from emulators.simulator.commands.registry import find_command
+        from rlfactory.emulators.simulator.shell.commands.context import Context
+        from rlfactory.emulators.simulator.shell.commands.registry import find_command
 
         self.budget.step()
         name = arguments[0]

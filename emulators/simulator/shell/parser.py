@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from emulators.simulator.shell.syntax import (
+from rlfactory.emulators.simulator.shell.syntax import (
     AndOr,
     Case,
     Command,
@@ -24,7 +24,7 @@ from emulators.simulator.shell.syntax import (
     While,
     Word,
 )
-from emulators.simulator.shell.words import WordReader
+from rlfactory.emulators.simulator.shell.words import WordReader
 
 _OPERATORS: Final = ("&&", "||", ";;", ";", "&", "|", "(", ")", "\n")
 _REDIRECTS: Final = ("<<-", "<<", "<&", "<>", ">>", ">&", ">|", "<", ">")

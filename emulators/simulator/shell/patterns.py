@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from emulators.simulator.filesystem import FileTree
+from rlfactory.emulators.simulator.machine.filesystem import FileTree
 
 Piece = tuple[str, bool]
 """(text, quoted): quoted characters stand for themselves."""

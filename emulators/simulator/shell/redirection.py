@@ -6,12 +6,12 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
-from emulators.simulator.shell.expansion import expand_text
-from emulators.simulator.shell.streams import FileSink, NullSink, Sink, Source, Streams
-from emulators.simulator.shell.syntax import Redirect
+from rlfactory.emulators.simulator.shell.expansion import expand_text
+from rlfactory.emulators.simulator.shell.streams import FileSink, NullSink, Sink, Source, Streams
+from rlfactory.emulators.simulator.shell.syntax import Redirect
 
 if TYPE_CHECKING:
-    from emulators.simulator.shell.interpreter import Shell
+    from rlfactory.emulators.simulator.shell.interpreter import Shell
 
 
 class RedirectionError(Exception):

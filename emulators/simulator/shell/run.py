@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from emulators.simulator.shell.interpreter import Shell
-from emulators.simulator.shell.parser import parse
-from emulators.simulator.shell.streams import Budget, BufferSink, ShellLimitError, Source, Streams
-from emulators.simulator.shell.syntax import ShellSyntaxError
+from rlfactory.emulators.simulator.shell.interpreter import Shell
+from rlfactory.emulators.simulator.shell.parser import parse
+from rlfactory.emulators.simulator.shell.streams import Budget, BufferSink, ShellLimitError, Source, Streams
+from rlfactory.emulators.simulator.shell.syntax import ShellSyntaxError
 
 if TYPE_CHECKING:
-    from emulators.simulator.phone import Phone
+    from rlfactory.emulators.simulator.phone import Phone
 
 MAX_COMMAND_CHARS: Final = 1_048_576
 _STOPPED: Final = 137

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from emulators.simulator.filesystem import FileTree
+from rlfactory.emulators.simulator.machine.filesystem import FileTree
 
 
 class ShellLimitError(Exception):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from emulators.simulator.shell.syntax import (
+from rlfactory.emulators.simulator.shell.syntax import (
     Arithmetic,
     Parameter,
     Part,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from emulators.simulator.view.compose import Context, MenuRow, TabBox, own_toggle
-from emulators.simulator.view.layout import Node, Rect
-from emulators.simulator.view.widgets import (
+from rlfactory.emulators.device.ui import Bounds, UiNode
+from rlfactory.emulators.simulator.view.compose import Context, MenuRow, TabBox, own_toggle
+from rlfactory.emulators.simulator.view.layout import Node, Rect
+from rlfactory.emulators.simulator.view.widgets import (
     AppBar,
     Avatar,
     Button,
@@ -36,7 +37,6 @@ from emulators.simulator.view.widgets import (
     TextField,
     Widget,
 )
-from emulators.ui import Bounds, UiNode
 
 _CLASSES: dict[type[Widget], str] = {
     AppBar: "android.view.ViewGroup",

@@ -6,21 +6,21 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emulators.simulator.apps import systemui
-from emulators.simulator.view.bars import navigation_picture, status_picture
-from emulators.simulator.view.compose import Context
-from emulators.simulator.view.fields import fields_in, find_field
-from emulators.simulator.view.keyboard import EnterKind, KeyboardLook, fitting_row_dp, keyboard
-from emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
-from emulators.simulator.view.painter import Operation, Painter
-from emulators.simulator.view.scene import Layer, LayerKind, Scene, walk
-from emulators.simulator.view.theme import Theme, theme
-from emulators.simulator.view.toolbar import text_toolbar
-from emulators.simulator.view.widgets import Dialog, Menu, Scaffold, Spacer, TextField, Widget
+from rlfactory.emulators.simulator.view.compose import Context
+from rlfactory.emulators.simulator.view.drawing.painter import Operation, Painter
+from rlfactory.emulators.simulator.view.fields import fields_in, find_field
+from rlfactory.emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
+from rlfactory.emulators.simulator.view.scene import Layer, LayerKind, Scene, walk
+from rlfactory.emulators.simulator.view.system_ui import overlays as systemui
+from rlfactory.emulators.simulator.view.system_ui.bars import navigation_picture, status_picture
+from rlfactory.emulators.simulator.view.system_ui.keyboard import EnterKind, KeyboardLook, fitting_row_dp, keyboard
+from rlfactory.emulators.simulator.view.system_ui.toolbar import text_toolbar
+from rlfactory.emulators.simulator.view.theme import Theme, theme
+from rlfactory.emulators.simulator.view.widgets import Dialog, Menu, Scaffold, Spacer, TextField, Widget
 
 if TYPE_CHECKING:
-    from emulators.simulator.phone import Phone
-    from emulators.simulator.task_stack import ActivityRecord
+    from rlfactory.emulators.simulator.machine.task_stack import ActivityRecord
+    from rlfactory.emulators.simulator.phone import Phone
 
 DIALOG_MARGIN_DP = 28.0
 DIALOG_MAX_DP = 560.0

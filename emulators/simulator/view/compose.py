@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from emulators.simulator.view.theme import DISABLED
-from emulators.simulator.view.widgets import (
+from rlfactory.emulators.simulator.view.theme import DISABLED
+from rlfactory.emulators.simulator.view.widgets import (
     Action,
     Align,
     AppBar,

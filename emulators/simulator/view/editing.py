@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emulators.simulator.view.fields import FieldText
-from emulators.simulator.view.scene import walk
-from emulators.simulator.view.widgets import Scroll, TextField
+from rlfactory.emulators.simulator.view.fields import FieldText
+from rlfactory.emulators.simulator.view.scene import walk
+from rlfactory.emulators.simulator.view.widgets import Scroll, TextField
 
 if TYPE_CHECKING:
-    from emulators.simulator.phone import Phone
-    from emulators.simulator.view.layout import Node
+    from rlfactory.emulators.simulator.phone import Phone
+    from rlfactory.emulators.simulator.view.layout import Node
 
 MAX_TEXT_CHARS = 200_000
 """Longer text is not taken in: a phone's text field would have become unusable long before."""

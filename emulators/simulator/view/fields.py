@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from emulators.simulator.view.compose import Context
-from emulators.simulator.view.text import FontKey, break_lines, clean, font, text_width
-from emulators.simulator.view.theme import TextStyle, text_style
-from emulators.simulator.view.widgets import TextField, Widget
+from rlfactory.emulators.simulator.view.compose import Context
+from rlfactory.emulators.simulator.view.drawing.text import FontKey, break_lines, clean, font, text_width
+from rlfactory.emulators.simulator.view.theme import TextStyle, text_style
+from rlfactory.emulators.simulator.view.widgets import TextField, Widget
 
 BULLET = "•"
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
-from emulators.simulator.app import Activity, App
-from emulators.simulator.apps.launcher import LAUNCHER
-from emulators.simulator.phone import Phone, PhoneConfig
-from emulators.simulator.system import System
-from emulators.simulator.view.widgets import (
+from rlfactory.emulators.simulator.android.app import Activity, App
+from rlfactory.emulators.simulator.android.system import System
+from rlfactory.emulators.simulator.apps.launcher.app import LAUNCHER
+from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
+from rlfactory.emulators.simulator.view.widgets import (
     Action,
     AppBar,
     Avatar,

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from emulators.simulator.view.compose import Context, compose
-from emulators.simulator.view.fields import FieldText, layout_field
-from emulators.simulator.view.text import TextBlock, text_block
-from emulators.simulator.view.theme import text_style
-from emulators.simulator.view.widgets import (
+from rlfactory.emulators.simulator.view.compose import Context, compose
+from rlfactory.emulators.simulator.view.drawing.text import TextBlock, text_block
+from rlfactory.emulators.simulator.view.fields import FieldText, layout_field
+from rlfactory.emulators.simulator.view.theme import text_style
+from rlfactory.emulators.simulator.view.widgets import (
     Canvas,
     Checkbox,
     Column,

@@ -1,6 +1,6 @@
 """Looking at screens while making them: any activity, drawn on a phone, as a PNG.
 
-from emulators.simulator.view.preview import save_activity
+from rlfactory.emulators.simulator.view.preview import save_activity
 save_activity("wifi.png", WifiScreen())
 """
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import PIL.Image
 
-from emulators.simulator.app import Activity
-from emulators.simulator.phone import Phone, PhoneConfig
+from rlfactory.emulators.simulator.android.app import Activity
+from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
 
 
 def save_activity(

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from emulators.simulator.apps.systemui import NavigationKey
-from emulators.simulator.view.accessibility import window_tree
-from emulators.simulator.view.compose import Context
-from emulators.simulator.view.keyboard import Key
-from emulators.simulator.view.layout import Node, Rect
-from emulators.simulator.view.painter import Operation
-from emulators.simulator.view.widgets import Checkbox, ListItem, Scroll, Slider, Switch, TextField
-from emulators.ui import UiNode
+from rlfactory.emulators.device.ui import UiNode
+from rlfactory.emulators.simulator.view.accessibility import window_tree
+from rlfactory.emulators.simulator.view.compose import Context
+from rlfactory.emulators.simulator.view.drawing.painter import Operation
+from rlfactory.emulators.simulator.view.layout import Node, Rect
+from rlfactory.emulators.simulator.view.system_ui.keyboard import Key
+from rlfactory.emulators.simulator.view.system_ui.overlays import NavigationKey
+from rlfactory.emulators.simulator.view.widgets import Checkbox, ListItem, Scroll, Slider, Switch, TextField
 
 LayerKind = Literal[
     "window", "status", "navigation", "dialog", "menu", "toolbar", "keyboard", "toast", "shade", "recents"

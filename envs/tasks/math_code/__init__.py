@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envs.tasks.math_code.tasks import Counting, Simulating, Tabulating
-from envs.tasks.task import Task
+from rlfactory.envs.tasks.math_code.tasks import Counting, Simulating, Tabulating
+from rlfactory.envs.tasks.task import Task
 
 MATH_CODE_TASKS: tuple[type[Task], ...] = (Counting, Simulating, Tabulating)

@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from envs.types import Split
+from rlfactory.envs.api.types import Split
 
 REMAINDERS: Mapping[Split, int] = {"train": 0, "validation": 1, "test": 2}
 

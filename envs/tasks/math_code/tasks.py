@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, Self
 
-from envs.rewards.rubric import SUCCESS, Part, Rubric
-from envs.rewards.verdict import Verdict
-from envs.sandbox.sandboxes import Sandboxes
-from envs.sandbox.tool import PythonTool
-from envs.services import Services
-from envs.tasks.hand import Hand, OracleStuck
-from envs.tasks.math_code import problems
-from envs.tasks.math_code.problems import Draw, Maker, Problem
-from envs.tasks.task import Check, Outcome, Task
-from envs.tools.tool import ToolFactory
-from envs.types import Split, ToolStatus
+from rlfactory.envs.api.types import Split, ToolStatus
+from rlfactory.envs.rewards.rubric import SUCCESS, Part, Rubric
+from rlfactory.envs.rewards.verdict import Verdict
+from rlfactory.envs.sandbox.sandboxes import Sandboxes
+from rlfactory.envs.sandbox.tool import PythonTool
+from rlfactory.envs.service.services import Services
+from rlfactory.envs.tasks.hand import Hand, OracleStuck
+from rlfactory.envs.tasks.math_code import problems
+from rlfactory.envs.tasks.math_code.problems import Draw, Maker, Problem
+from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tools.tool import ToolFactory
 
 INSTRUCTIONS: Final = "Work it out with the tool `python`, then call `finish` with the number alone as the answer."
 SEPARATORS: Final = re.compile(r"[\s,_']")

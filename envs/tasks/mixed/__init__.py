@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from envs.tasks.mixed.base import MixedTask
-from envs.tasks.mixed.both import BOTH
-from envs.tasks.mixed.querying import QUERYING
-from envs.tasks.mixed.searching import SEARCHING
+from rlfactory.envs.tasks.mixed.base import MixedTask
+from rlfactory.envs.tasks.mixed.both import BOTH
+from rlfactory.envs.tasks.mixed.querying import QUERYING
+from rlfactory.envs.tasks.mixed.searching import SEARCHING
 
 MIXED_TASKS: tuple[type[MixedTask], ...] = (*SEARCHING, *QUERYING, *BOTH)

@@ -8,18 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
-from emulators.device import Device
-from envs.tasks.mixed.people import citizens
-from envs.tasks.phone import clock_flows, contact_flows, note_flows
-from envs.tasks.phone.base import PhoneTask, pick
-from envs.tasks.phone.contacts import contact_pattern, is_saved
-from envs.tasks.phone.notes import Note, draw_notes, seed_notes
-from envs.tasks.phone.pools import Person
-from envs.tasks.phone.reading import alarms_at, contact_names, holds_text
-from envs.tasks.phone.seeding import seed_alarms, seed_contacts
-from envs.tasks.phone.times import Time
-from envs.tasks.task import Check, Outcome
-from envs.types import Split
+from rlfactory.emulators.device.device import Device
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.mixed.people import citizens
+from rlfactory.envs.tasks.phone import clock_flows, contact_flows, note_flows
+from rlfactory.envs.tasks.phone.base import PhoneTask, pick
+from rlfactory.envs.tasks.phone.contacts import contact_pattern, is_saved
+from rlfactory.envs.tasks.phone.notes import Note, draw_notes, seed_notes
+from rlfactory.envs.tasks.phone.pools import Person
+from rlfactory.envs.tasks.phone.reading import alarms_at, contact_names, holds_text
+from rlfactory.envs.tasks.phone.seeding import seed_alarms, seed_contacts
+from rlfactory.envs.tasks.phone.times import Time
+from rlfactory.envs.tasks.task import Check, Outcome
 
 CONTACTS: Final = contact_flows.CONTACTS
 NOTES: Final = note_flows.NOTES

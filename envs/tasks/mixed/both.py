@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from envs.tasks.hand import Hand
-from envs.tasks.mixed import databases, directory
-from envs.tasks.mixed.base import CLOCK, MixedTask, rings
-from envs.tasks.mixed.databases import Ride
-from envs.tasks.mixed.directory import DirectoryIndex, Entry, made_directory
-from envs.tasks.mixed.querying import SQL, first_train
-from envs.tasks.mixed.searching import LOOKUP
-from envs.tasks.phone import clock_flows
-from envs.tasks.phone.base import Pool
-from envs.tasks.search_qa.question import SEARCH
-from envs.tasks.task import Check, Outcome
-from envs.tools.search.tool import SearchTool
-from envs.tools.sql.tool import sql_tool
-from envs.tools.tool import ToolFactory
-from envs.types import Split
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.mixed import databases, directory
+from rlfactory.envs.tasks.mixed.base import CLOCK, MixedTask, rings
+from rlfactory.envs.tasks.mixed.databases import Ride
+from rlfactory.envs.tasks.mixed.directory import DirectoryIndex, Entry, made_directory
+from rlfactory.envs.tasks.mixed.querying import SQL, first_train
+from rlfactory.envs.tasks.mixed.searching import LOOKUP
+from rlfactory.envs.tasks.phone import clock_flows
+from rlfactory.envs.tasks.phone.base import Pool
+from rlfactory.envs.tasks.search_qa.question import SEARCH
+from rlfactory.envs.tasks.task import Check, Outcome
+from rlfactory.envs.tools.search.tool import SearchTool
+from rlfactory.envs.tools.sql.tool import sql_tool
+from rlfactory.envs.tools.tool import ToolFactory
 
 
 @dataclass(frozen=True, kw_only=True)

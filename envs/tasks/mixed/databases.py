@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from envs.tasks.mixed.people import TOWNS, citizens
-from envs.tasks.phone.base import Pool, pick
-from envs.tasks.phone.pools import Person
-from envs.tasks.phone.times import MINUTES, Time
-from envs.tools.sql.database import SqliteBytes
-from envs.types import Split
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.mixed.people import TOWNS, citizens
+from rlfactory.envs.tasks.phone.base import Pool, pick
+from rlfactory.envs.tasks.phone.pools import Person
+from rlfactory.envs.tasks.phone.times import MINUTES, Time
+from rlfactory.envs.tools.sql.database import SqliteBytes
 
 YEAR: Final = 2023
 """The year of the phone's clock."""

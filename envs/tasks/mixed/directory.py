@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from envs.errors import TaskError
-from envs.tasks.hand import Hand, OracleStuck
-from envs.tasks.mixed.people import TOWNS, TRADES, citizens, numbers
-from envs.tasks.phone.pools import Person
-from envs.tasks.phone.times import MINUTES, Time
-from envs.tasks.search_qa.question import SEARCH, read_documents
-from envs.tools.search.passages import Passage
-from envs.tools.search.retriever import LocalRetriever
-from envs.types import Split
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.hand import Hand, OracleStuck
+from rlfactory.envs.tasks.mixed.people import TOWNS, TRADES, citizens, numbers
+from rlfactory.envs.tasks.phone.pools import Person
+from rlfactory.envs.tasks.phone.times import MINUTES, Time
+from rlfactory.envs.tasks.search_qa.question import SEARCH, read_documents
+from rlfactory.envs.tools.search.passages import Passage
+from rlfactory.envs.tools.search.retriever import LocalRetriever
 
 SEED: Final = "mixed directory 1"
 SPLITS: Final[tuple[Split, ...]] = ("train", "validation", "test")
@@ -107,7 +107,7 @@ class DirectoryIndex:
     def __init__(self) -> None:
         """Raises: TaskError: the extra `tools` is not installed."""
         try:
-            from envs.tools.search.index import SearchIndex
+            from rlfactory.envs.tools.search.index import SearchIndex
         except ImportError as error:
             raise TaskError(f"search needs the extra `tools`: pip install 'rlfactory[tools]' ({error})") from None
         self.retriever = LocalRetriever(SearchIndex.in_memory(made_directory().passages()))

@@ -6,9 +6,9 @@ import itertools
 import random
 from collections.abc import Collection, Iterator
 
-from envs.tasks.phone.base import Pool
-from envs.tasks.phone.pools import FIRST_NAMES, LAST_NAMES, Person, number
-from envs.types import Split
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.phone.base import Pool
+from rlfactory.envs.tasks.phone.pools import FIRST_NAMES, LAST_NAMES, Person, number
 
 TOWNS: Pool[str] = {
     "train": ("Ostby", "Vellin", "Marrow Bay", "Kestrel", "Dunholm", "Tarnfield"),

@@ -8,18 +8,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from envs.tasks.hand import Hand, OracleStuck
-from envs.tasks.mixed import databases
-from envs.tasks.mixed.base import CLOCK, CONTACTS, NOTES, MixedTask, named, rings, saved, saved_pattern, written
-from envs.tasks.mixed.databases import BEST, TWINS, YEAR, Clientele, Ride, Spending, Table
-from envs.tasks.phone import clock_flows, contact_flows, note_flows
-from envs.tasks.phone.base import Pool
-from envs.tasks.phone.pools import Person
-from envs.tasks.phone.times import Time
-from envs.tasks.task import Check, Outcome
-from envs.tools.sql.tool import sql_tool
-from envs.tools.tool import ToolFactory
-from envs.types import Split
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.hand import Hand, OracleStuck
+from rlfactory.envs.tasks.mixed import databases
+from rlfactory.envs.tasks.mixed.base import (
+    CLOCK,
+    CONTACTS,
+    NOTES,
+    MixedTask,
+    named,
+    rings,
+    saved,
+    saved_pattern,
+    written,
+)
+from rlfactory.envs.tasks.mixed.databases import BEST, TWINS, YEAR, Clientele, Ride, Spending, Table
+from rlfactory.envs.tasks.phone import clock_flows, contact_flows, note_flows
+from rlfactory.envs.tasks.phone.base import Pool
+from rlfactory.envs.tasks.phone.pools import Person
+from rlfactory.envs.tasks.phone.times import Time
+from rlfactory.envs.tasks.task import Check, Outcome
+from rlfactory.envs.tools.sql.tool import sql_tool
+from rlfactory.envs.tools.tool import ToolFactory
 
 SQL: Final = "sql"
 

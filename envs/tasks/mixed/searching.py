@@ -7,18 +7,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from envs.tasks.hand import Hand
-from envs.tasks.mixed import directory
-from envs.tasks.mixed.base import CLOCK, CONTACTS, NOTES, MixedTask, named, rings, saved, saved_pattern, written
-from envs.tasks.mixed.directory import DirectoryIndex, Entry, made_directory
-from envs.tasks.phone import clock_flows, contact_flows, note_flows
-from envs.tasks.phone.base import Pool
-from envs.tasks.phone.pools import Person
-from envs.tasks.search_qa.question import SEARCH
-from envs.tasks.task import Check, Outcome
-from envs.tools.search.tool import SearchTool
-from envs.tools.tool import ToolFactory
-from envs.types import Split
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.mixed import directory
+from rlfactory.envs.tasks.mixed.base import (
+    CLOCK,
+    CONTACTS,
+    NOTES,
+    MixedTask,
+    named,
+    rings,
+    saved,
+    saved_pattern,
+    written,
+)
+from rlfactory.envs.tasks.mixed.directory import DirectoryIndex, Entry, made_directory
+from rlfactory.envs.tasks.phone import clock_flows, contact_flows, note_flows
+from rlfactory.envs.tasks.phone.base import Pool
+from rlfactory.envs.tasks.phone.pools import Person
+from rlfactory.envs.tasks.search_qa.question import SEARCH
+from rlfactory.envs.tasks.task import Check, Outcome
+from rlfactory.envs.tools.search.tool import SearchTool
+from rlfactory.envs.tools.tool import ToolFactory
 
 LOOKUP: Final = (
     "The tool `search` finds passages of a directory: on towns, which say who has which trade there, and on people."

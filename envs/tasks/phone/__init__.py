@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from envs.tasks.phone import clock, compound, contacts, files, notes, preferences, settings
-from envs.tasks.task import Task
+from rlfactory.envs.tasks.phone import clock, compound, contacts, files, notes, preferences, settings
+from rlfactory.envs.tasks.task import Task
 
 PHONE_TASKS: tuple[type[Task], ...] = (
     *settings.TASKS,

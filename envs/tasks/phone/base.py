@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from emulators.device import Device
-from emulators.errors import CommandFailed
-from envs.tasks.task import Task
-from envs.types import Split
+from rlfactory.emulators.device.device import Device
+from rlfactory.emulators.device.errors import CommandFailed
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.task import Task
 
 T = TypeVar("T")
 

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from emulators.device import Device
-from envs.tasks.hand import Hand
-from envs.tasks.phone import clock_flows
-from envs.tasks.phone.base import PhoneTask, Pool, literal, pick, sample
-from envs.tasks.phone.pools import ALARM_LABELS
-from envs.tasks.phone.reading import alarms_at
-from envs.tasks.phone.seeding import SeedAlarm, seed_alarms
-from envs.tasks.phone.times import LENGTHS, Time, TimerLength, draw_times
-from envs.tasks.task import Check, Outcome
-from envs.types import Split
+from rlfactory.emulators.device.device import Device
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.phone import clock_flows
+from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, literal, pick, sample
+from rlfactory.envs.tasks.phone.pools import ALARM_LABELS
+from rlfactory.envs.tasks.phone.reading import alarms_at
+from rlfactory.envs.tasks.phone.seeding import SeedAlarm, seed_alarms
+from rlfactory.envs.tasks.phone.times import LENGTHS, Time, TimerLength, draw_times
+from rlfactory.envs.tasks.task import Check, Outcome
 
 STOPWATCH = "stopwatch"
-"""Its state key; see `emulators.state`."""
+"""Its state key; see `rlfactory.emulators.device.state`."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from envs.tasks.hand import Hand
-from envs.tasks.phone.flows import find_and_tap
-from envs.tasks.phone.times import Time
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.phone.flows import find_and_tap
+from rlfactory.envs.tasks.phone.times import Time
 
 CLOCK = "com.google.android.deskclock"
 

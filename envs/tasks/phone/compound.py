@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from emulators.device import Device
-from envs.tasks.hand import Hand
-from envs.tasks.phone import clock_flows, contact_flows, flows, note_flows
-from envs.tasks.phone.base import PhoneTask, Pool, literal, pick, run, same_answer
-from envs.tasks.phone.contacts import contact_pattern, is_saved
-from envs.tasks.phone.notes import Note, draw_notes, seed_notes
-from envs.tasks.phone.pools import Person, people
-from envs.tasks.phone.reading import alarms_at, contact_names, flag, holds_text
-from envs.tasks.phone.seeding import seed_alarms, seed_contacts
-from envs.tasks.phone.settings import WIFI
-from envs.tasks.phone.times import Time, draw_times
-from envs.tasks.task import Check, Outcome
-from envs.types import Split
+from rlfactory.emulators.device.device import Device
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.phone import clock_flows, contact_flows, flows, note_flows
+from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, literal, pick, run, same_answer
+from rlfactory.envs.tasks.phone.contacts import contact_pattern, is_saved
+from rlfactory.envs.tasks.phone.notes import Note, draw_notes, seed_notes
+from rlfactory.envs.tasks.phone.pools import Person, people
+from rlfactory.envs.tasks.phone.reading import alarms_at, contact_names, flag, holds_text
+from rlfactory.envs.tasks.phone.seeding import seed_alarms, seed_contacts
+from rlfactory.envs.tasks.phone.settings import WIFI
+from rlfactory.envs.tasks.phone.times import Time, draw_times
+from rlfactory.envs.tasks.task import Check, Outcome
 
 
 @dataclass(frozen=True, kw_only=True)

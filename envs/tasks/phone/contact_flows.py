@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from envs.tasks.hand import Hand
-from envs.tasks.phone.flows import back_until, find_and_tap, titles
-from envs.tasks.phone.pools import Person
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.phone.flows import back_until, find_and_tap, titles
+from rlfactory.envs.tasks.phone.pools import Person
 
 CONTACTS = "com.google.android.contacts"
 

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from emulators.device import Device
-from envs.tasks.hand import Hand
-from envs.tasks.phone import contact_flows
-from envs.tasks.phone.base import PhoneTask, Pool, literal, pick, same_answer
-from envs.tasks.phone.pools import Person, number, people
-from envs.tasks.phone.reading import contact_names, contact_numbers
-from envs.tasks.phone.seeding import seed_contacts
-from envs.tasks.task import Check, Outcome
-from envs.types import Split
+from rlfactory.emulators.device.device import Device
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.phone import contact_flows
+from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, literal, pick, same_answer
+from rlfactory.envs.tasks.phone.pools import Person, number, people
+from rlfactory.envs.tasks.phone.reading import contact_names, contact_numbers
+from rlfactory.envs.tasks.phone.seeding import seed_contacts
+from rlfactory.envs.tasks.task import Check, Outcome
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from envs.tasks.hand import Hand
-from envs.tasks.phone.flows import find, find_and_tap
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.phone.flows import find, find_and_tap
 
 FILES = "com.google.android.documentsui"
 

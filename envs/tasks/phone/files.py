@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from emulators.device import Device
-from envs.tasks.hand import Hand
-from envs.tasks.phone import file_flows
-from envs.tasks.phone.base import PhoneTask, Pool, literal, pick, same_answer, sample
-from envs.tasks.phone.pools import FILE_STEMS, FILE_TYPES, FOLDERS
-from envs.tasks.phone.reading import file_key, holds_text
-from envs.tasks.phone.seeding import SeedFile, seed_files
-from envs.tasks.task import Check, Outcome
-from envs.types import Split
+from rlfactory.emulators.device.device import Device
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.phone import file_flows
+from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, literal, pick, same_answer, sample
+from rlfactory.envs.tasks.phone.pools import FILE_STEMS, FILE_TYPES, FOLDERS
+from rlfactory.envs.tasks.phone.reading import file_key, holds_text
+from rlfactory.envs.tasks.phone.seeding import SeedFile, seed_files
+from rlfactory.envs.tasks.task import Check, Outcome
 
 DOWNLOAD = "Download"
 PLACES: Pool[str] = {"train": ("Documents", "Music"), "validation": ("Pictures",), "test": ("Movies", "Podcasts")}

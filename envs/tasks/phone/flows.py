@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envs.tasks.hand import Hand, OracleStuck
+from rlfactory.envs.tasks.hand import Hand, OracleStuck
 
 SETTINGS = "com.android.settings"
 MAX_BACKS = 5

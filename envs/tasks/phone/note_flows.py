@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from envs.tasks.hand import Hand
-from envs.tasks.phone.flows import back_until, find, find_and_tap, titles
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.phone.flows import back_until, find, find_and_tap, titles
 
 NOTES = "net.gsantner.markor"
 LIST_ITEM = "opoc_filesystem_item"

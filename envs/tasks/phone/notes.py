@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from emulators.device import Device
-from envs.tasks.hand import Hand, OracleStuck
-from envs.tasks.phone import note_flows
-from envs.tasks.phone.base import PhoneTask, Pool, literal, pick, same_answer, sample
-from envs.tasks.phone.pools import FOLDERS, NOTE_NAMES, NOTE_TEXTS
-from envs.tasks.phone.reading import NOTES_FOLDER, holds_text, note_key
-from envs.tasks.phone.seeding import SeedFile, seed_files
-from envs.tasks.task import Check, Outcome
-from envs.types import Split
+from rlfactory.emulators.device.device import Device
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.hand import Hand, OracleStuck
+from rlfactory.envs.tasks.phone import note_flows
+from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, literal, pick, same_answer, sample
+from rlfactory.envs.tasks.phone.pools import FOLDERS, NOTE_NAMES, NOTE_TEXTS
+from rlfactory.envs.tasks.phone.reading import NOTES_FOLDER, holds_text, note_key
+from rlfactory.envs.tasks.phone.seeding import SeedFile, seed_files
+from rlfactory.envs.tasks.task import Check, Outcome
 
 
 @dataclass(frozen=True, kw_only=True)

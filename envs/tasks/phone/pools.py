@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from envs.tasks.phone.base import Pool, pick
-from envs.types import Split
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.phone.base import Pool, pick
 
 FIRST_NAMES: Pool[str] = {
     "train": (

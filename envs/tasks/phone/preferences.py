@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from emulators.device import Device
-from envs.tasks.hand import Hand
-from envs.tasks.phone import flows
-from envs.tasks.phone.base import PhoneTask, Pool, pick, run, same_answer, sample
-from envs.tasks.phone.pools import DEVICE_NAMES
-from envs.tasks.phone.reading import flag
-from envs.tasks.task import Check, Outcome
-from envs.types import Split
+from rlfactory.emulators.device.device import Device
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.phone import flows
+from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, pick, run, same_answer, sample
+from rlfactory.envs.tasks.phone.pools import DEVICE_NAMES
+from rlfactory.envs.tasks.phone.reading import flag
+from rlfactory.envs.tasks.task import Check, Outcome
 
 DEVICE_NAME = "settings/global/device_name"
 TIMEOUT = "settings/system/screen_off_timeout"

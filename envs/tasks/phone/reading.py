@@ -1,12 +1,12 @@
-"""Reading the flat state of a phone (`emulators.state`) as contacts, alarms and files."""
+"""Reading the flat state of a phone (`rlfactory.emulators.device.state`) as contacts, alarms and files."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
 
-from emulators.state import DeviceState
-from envs.tasks.phone.pools import digits_of
+from rlfactory.emulators.device.state import DeviceState
+from rlfactory.envs.tasks.phone.pools import digits_of
 
 NOTES_FOLDER = "Documents/Markor"
 """Below /sdcard."""

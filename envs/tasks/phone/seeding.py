@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from emulators.device import Device
-from envs.tasks.phone.base import run
-from envs.tasks.phone.pools import Person
-from envs.tasks.phone.times import Time
+from rlfactory.emulators.device.device import Device
+from rlfactory.envs.tasks.phone.base import run
+from rlfactory.envs.tasks.phone.pools import Person
+from rlfactory.envs.tasks.phone.times import Time
 
 CLOCK = "com.google.android.deskclock"
 ALARMS_DATABASE = f"/data/data/{CLOCK}/databases/alarms.db"

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from emulators.device import Device
-from envs.tasks.hand import Hand
-from envs.tasks.phone import flows
-from envs.tasks.phone.base import PhoneTask, Pool, pick, run
-from envs.tasks.phone.reading import flag
-from envs.tasks.task import Check, Outcome
-from envs.types import Split
+from rlfactory.emulators.device.device import Device
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.phone import flows
+from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, pick, run
+from rlfactory.envs.tasks.phone.reading import flag
+from rlfactory.envs.tasks.task import Check, Outcome
 
 WIFI = "settings/global/wifi_on"
 BLUETOOTH = "settings/global/bluetooth_on"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from envs.tasks.phone.base import Pool
-from envs.types import Split
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.phone.base import Pool
 
 MINUTES: Pool[int] = {
     "train": (0, 5, 10, 20, 25, 35, 40, 50),

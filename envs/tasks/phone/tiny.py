@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from emulators.device import Device, ImageSpec, Tap
-from envs.tasks.hand import Hand
-from envs.tasks.phone.base import ALWAYS_ALLOWED, run
-from envs.tasks.task import Check, Outcome, Task
-from envs.types import Split
+from rlfactory.emulators.device.device import Device, ImageSpec, Tap
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.phone.base import ALWAYS_ALLOWED, run
+from rlfactory.envs.tasks.task import Check, Outcome, Task
 
 SETTINGS = "com.android.settings"
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from envs.tasks.search_qa.made import MADE_QUESTIONS
+from rlfactory.envs.tasks.search_qa.made import MADE_QUESTIONS
 
 SEARCH_QA_TASKS = MADE_QUESTIONS

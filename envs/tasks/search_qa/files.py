@@ -17,18 +17,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from envs.errors import TaskError
-from envs.rewards.model_judge import JudgeQuestion, ModelJudge
-from envs.rewards.rubric import Rubric
-from envs.rewards.text import exact_match, verified_part
-from envs.services import Services
-from envs.tasks.hand import Hand
-from envs.tasks.search_qa.question import SEARCH, QuestionTask
-from envs.tasks.task import Check, Outcome
-from envs.tools.search.retriever import Retriever
-from envs.tools.search.tool import SearchTool, SearchToolConfig
-from envs.tools.tool import ToolFactory
-from envs.types import Split
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.rewards.model_judge import JudgeQuestion, ModelJudge
+from rlfactory.envs.rewards.rubric import Rubric
+from rlfactory.envs.rewards.text import exact_match, verified_part
+from rlfactory.envs.service.services import Services
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.search_qa.question import SEARCH, QuestionTask
+from rlfactory.envs.tasks.task import Check, Outcome
+from rlfactory.envs.tools.search.retriever import Retriever
+from rlfactory.envs.tools.search.tool import SearchTool, SearchToolConfig
+from rlfactory.envs.tools.tool import ToolFactory
 
 JUDGED: Final = "judged"
 RIGHT_FROM: Final = 0.5

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from envs.errors import TaskError
-from envs.tasks.hand import Hand, OracleStuck
-from envs.tasks.search_qa.question import SEARCH, QuestionTask, read_documents
-from envs.tasks.search_qa.world import SENTENCES, Thing, made_world
-from envs.tools.search.retriever import LocalRetriever
-from envs.tools.search.tool import SearchTool
-from envs.tools.tool import ToolFactory
-from envs.types import Split
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.hand import Hand, OracleStuck
+from rlfactory.envs.tasks.search_qa.question import SEARCH, QuestionTask, read_documents
+from rlfactory.envs.tasks.search_qa.world import SENTENCES, Thing, made_world
+from rlfactory.envs.tools.search.retriever import LocalRetriever
+from rlfactory.envs.tools.search.tool import SearchTool
+from rlfactory.envs.tools.tool import ToolFactory
 
 TEST_ONLY: Final[tuple[Split, ...]] = ("test",)
 _SHARES: Final[Mapping[Split, range]] = {"train": range(0, 6), "validation": range(6, 8), "test": range(8, 10)}
@@ -28,7 +28,7 @@ class MadeCorpus:
     def __init__(self) -> None:
         """Raises: TaskError: the extra `tools` is not installed."""
         try:
-            from envs.tools.search.index import SearchIndex
+            from rlfactory.envs.tools.search.index import SearchIndex
         except ImportError as error:
             raise TaskError(f"search needs the extra `tools`: pip install 'rlfactory[tools]' ({error})") from None
         self.retriever = LocalRetriever(SearchIndex.in_memory(made_world().passages()))

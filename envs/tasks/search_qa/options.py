@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from envs.errors import TaskError
-from envs.rewards.model_judge import JudgeConfig, ModelJudge
-from envs.services import Services
-from envs.tasks.registry import TaskRegistry, default_registry
-from envs.tasks.search_qa.files import question_task
-from envs.tools.search.passages import SearchMode
-from envs.tools.search.retriever import LocalRetriever, RemoteRetriever, Retriever
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.rewards.model_judge import JudgeConfig, ModelJudge
+from rlfactory.envs.service.services import Services
+from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
+from rlfactory.envs.tasks.search_qa.files import question_task
+from rlfactory.envs.tools.search.passages import SearchMode
+from rlfactory.envs.tools.search.retriever import LocalRetriever, RemoteRetriever, Retriever
 
 JUDGE_KEY_VARIABLE = "RLFACTORY_JUDGE_API_KEY"
 
@@ -49,7 +49,7 @@ class QuestionOptions:
             return RemoteRetriever(self.index)
         if not self.index:
             raise TaskError("--questions needs --search-index: a folder made by `rlfactory index`, or a server's URL")
-        from envs.tools.search.index import SearchIndex
+        from rlfactory.envs.tools.search.index import SearchIndex
 
         index = SearchIndex.open(Path(self.index))
         if self.mode not in index.modes:

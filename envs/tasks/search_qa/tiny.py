@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Final, Self
 
-from envs.errors import TaskError
-from envs.tasks.hand import Hand, OracleStuck
-from envs.tasks.search_qa.question import SEARCH, QuestionTask, read_documents
-from envs.tasks.task import Task
-from envs.tools.search.passages import Passage
-from envs.tools.search.retriever import LocalRetriever
-from envs.tools.search.tool import SearchTool, SearchToolConfig
-from envs.tools.tool import ToolFactory
-from envs.types import Split
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.hand import Hand, OracleStuck
+from rlfactory.envs.tasks.search_qa.question import SEARCH, QuestionTask, read_documents
+from rlfactory.envs.tasks.task import Task
+from rlfactory.envs.tools.search.passages import Passage
+from rlfactory.envs.tools.search.retriever import LocalRetriever
+from rlfactory.envs.tools.search.tool import SearchTool, SearchToolConfig
+from rlfactory.envs.tools.tool import ToolFactory
 
 SEED: Final = "tiny_search village 1"
 FIRST_NAMES: Final = ("Ada", "Bela", "Cora", "Dina", "Emil", "Finn", "Gus", "Hana", "Ivo", "Jana", "Karl", "Lena")
@@ -72,7 +72,7 @@ class VillageCorpus:
     def __init__(self) -> None:
         """Raises: TaskError: the extra `tools` is not installed."""
         try:
-            from envs.tools.search.index import SearchIndex
+            from rlfactory.envs.tools.search.index import SearchIndex
         except ImportError as error:
             raise TaskError(f"search needs the extra `tools`: pip install 'rlfactory[tools]' ({error})") from None
         self.retriever = LocalRetriever(SearchIndex.in_memory([person.passage for person in village()]))

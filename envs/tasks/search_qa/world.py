@@ -1,6 +1,7 @@
 """A made world: towns, rivers, people, books, firms and buildings that no model has read of, and a passage on each.
 
-The world is the same on every machine. `python -m envs.tasks.search_qa.world corpus.jsonl` writes its passages.
+The world is the same on every machine. Its passages are written by
+`python -m rlfactory.envs.tasks.search_qa.world corpus.jsonl`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from envs.tools.search.passages import Passage
+from rlfactory.envs.tools.search.passages import Passage
 
 SEED: Final = "search_qa world 1"
 COUNTS: Final = {

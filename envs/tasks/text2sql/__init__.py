@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envs.tasks.task import Task
-from envs.tasks.text2sql.levels import Joining, Nested, Selecting, Summarizing
+from rlfactory.envs.tasks.task import Task
+from rlfactory.envs.tasks.text2sql.levels import Joining, Nested, Selecting, Summarizing
 
 TEXT2SQL_TASKS: tuple[type[Task], ...] = (Selecting, Summarizing, Joining, Nested)

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Final
 
-from envs.rewards.rubric import Rubric
-from envs.rewards.sql import EXECUTES, RIGHT, SEEN_RIGHT, SQL_PARTS, SqlCheck
-from envs.services import Services
-from envs.tasks.hand import Hand
-from envs.tasks.task import Check, Outcome, Task
-from envs.tools.sql.compare import Comparison
-from envs.tools.sql.database import Database
-from envs.tools.sql.tool import NAMES, sql_tool
-from envs.tools.tool import ToolFactory
+from rlfactory.envs.rewards.rubric import Rubric
+from rlfactory.envs.rewards.sql import EXECUTES, RIGHT, SEEN_RIGHT, SQL_PARTS, SqlCheck
+from rlfactory.envs.service.services import Services
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tools.sql.compare import Comparison
+from rlfactory.envs.tools.sql.database import Database
+from rlfactory.envs.tools.sql.tool import NAMES, sql_tool
+from rlfactory.envs.tools.tool import ToolFactory
 
 INSTRUCTIONS: Final = (
     "The tool `sql` runs queries on one such database. When you are sure, call `finish` with one "

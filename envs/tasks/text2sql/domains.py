@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from envs.types import Split
+from rlfactory.envs.api.types import Split
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

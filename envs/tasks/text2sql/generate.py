@@ -12,8 +12,8 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
-from envs.tasks.text2sql.domains import Domain
-from envs.tools.sql.database import SqliteBytes
+from rlfactory.envs.tasks.text2sql.domains import Domain
+from rlfactory.envs.tools.sql.database import SqliteBytes
 
 FIRST_DAY: Final = datetime.date(2023, 1, 1)
 DAYS: Final = 730

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Final, Self
 
-from envs.tasks.text2sql.base import Question, Text2SqlTask
-from envs.tasks.text2sql.domains import DOMAINS, Domain
-from envs.tasks.text2sql.generate import database
-from envs.tasks.text2sql.questions import LEVELS
-from envs.tools.sql.database import SqliteBytes
-from envs.types import Split
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.text2sql.base import Question, Text2SqlTask
+from rlfactory.envs.tasks.text2sql.domains import DOMAINS, Domain
+from rlfactory.envs.tasks.text2sql.generate import database
+from rlfactory.envs.tasks.text2sql.questions import LEVELS
+from rlfactory.envs.tools.sql.database import SqliteBytes
 
 HIDDEN: Final = 3
 """Databases that only the verdict sees."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from envs.tasks.text2sql.base import Question
-from envs.tasks.text2sql.domains import Domain
+from rlfactory.envs.tasks.text2sql.base import Question
+from rlfactory.envs.tasks.text2sql.domains import Domain
 
 Maker = Callable[[random.Random, Domain], Question]
 

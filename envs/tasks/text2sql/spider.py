@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 from urllib.parse import quote
 
-from envs.errors import EnvironmentFault, TaskError
-from envs.tasks.task import Task
-from envs.tasks.text2sql.base import Question, Text2SqlTask
-from envs.tools.sql.database import Database, sqlite_database
-from envs.tools.sql.statement import is_ordered
-from envs.types import Split
+from rlfactory.envs.api.errors import EnvironmentFault, TaskError
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.task import Task
+from rlfactory.envs.tasks.text2sql.base import Question, Text2SqlTask
+from rlfactory.envs.tools.sql.database import Database, sqlite_database
+from rlfactory.envs.tools.sql.statement import is_ordered
 
 FILES: Final[Mapping[Split, Sequence[str]]] = {
     "train": ("train_spider.json", "train.json"),

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Final, Self
 
-from envs.tasks.hand import Hand
-from envs.tasks.task import Task
-from envs.tasks.text2sql.base import Question, Text2SqlTask
-from envs.tools.sql.database import SqliteBytes
-from envs.types import Split
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.task import Task
+from rlfactory.envs.tasks.text2sql.base import Question, Text2SqlTask
+from rlfactory.envs.tools.sql.database import SqliteBytes
 
 TABLES: Final = ("boat", "chair", "drum", "lamp", "coat", "ring", "cup", "door")
 COLUMNS: Final = ("weight", "price", "age", "length", "speed", "width")

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from envs.tasks.travel.trips import TRAVEL_TASKS
+from rlfactory.envs.tasks.travel.trips import TRAVEL_TASKS
 
 __all__ = ["TRAVEL_TASKS"]

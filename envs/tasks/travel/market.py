@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import permutations
 from typing import Any, Final
 
-from envs.types import Split
+from rlfactory.envs.api.types import Split
 
 DAYS: Final = range(1, 11)
 SKIES: Final = ("sunny", "cloudy", "rain", "storm")

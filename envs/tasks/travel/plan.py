@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from envs.tasks.travel.market import Flight, Hotel, Market
+from rlfactory.envs.tasks.travel.market import Flight, Hotel, Market
 
 CHECKS: Final = ("readable", "route", "days", "seats", "rooms", "hotels", "weather", "budget", "cheapest")
 """Each is a sub-goal; what a request does not ask for holds for every readable plan."""

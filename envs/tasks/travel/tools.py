@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from envs.tasks.travel.market import DAYS, Market, told
-from envs.tools.arguments import read_text, refuse_unknown
-from envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolFactory
-from envs.types import JSON, ToolSchema
+from rlfactory.envs.api.types import JSON, ToolSchema
+from rlfactory.envs.tasks.travel.market import DAYS, Market, told
+from rlfactory.envs.tools.arguments import read_text, refuse_unknown
+from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolFactory
 
 MAX_NAME_CHARS: Final = 60
 _CITY: Final[dict[str, JSON]] = {"type": "string", "maxLength": MAX_NAME_CHARS}

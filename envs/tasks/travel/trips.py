@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
-from envs.rewards.rubric import PROGRESS, SUCCESS, Rubric
-from envs.rewards.text import calls_part, format_part
-from envs.tasks.hand import Hand
-from envs.tasks.task import Check, Outcome, Task
-from envs.tasks.travel.market import FEATURES, Flight, Hotel, Market, draw_market
-from envs.tasks.travel.plan import CHECKS, Request, best_plan, cost, read_plan, verify
-from envs.tasks.travel.tools import market_tools
-from envs.tools.tool import ToolFactory
-from envs.types import JSON, Split
+from rlfactory.envs.api.types import JSON, Split
+from rlfactory.envs.rewards.rubric import PROGRESS, SUCCESS, Rubric
+from rlfactory.envs.rewards.text import calls_part, format_part
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tasks.travel.market import FEATURES, Flight, Hotel, Market, draw_market
+from rlfactory.envs.tasks.travel.plan import CHECKS, Request, best_plan, cost, read_plan, verify
+from rlfactory.envs.tasks.travel.tools import market_tools
+from rlfactory.envs.tools.tool import ToolFactory
 
 MAX_DRAWS: Final = 400
 FORM: Final = (

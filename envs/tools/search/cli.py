@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from envs.errors import TaskError
+from rlfactory.envs.api.errors import TaskError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -31,8 +31,8 @@ def make_index(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from envs.tools.search.dense import MiniLM
-    from envs.tools.search.index import build_index
+    from rlfactory.envs.tools.search.dense import MiniLM
+    from rlfactory.envs.tools.search.index import build_index
 
     if not corpus.is_file():
         raise TaskError(f"no corpus {corpus}")
@@ -76,10 +76,10 @@ def serve_search(
     as_json: Annotated[bool, typer.Option("--json", help="Say where it listens as one line of JSON.")] = False,
 ) -> None:
     """Serve an index over HTTP: POST /retrieve, as Search-R1's retrieval server."""
-    from envs.errors import UnknownName
-    from envs.tools.search.index import SearchIndex
-    from envs.tools.search.passages import SearchMode
-    from envs.tools.search.server import serve
+    from rlfactory.envs.api.errors import UnknownName
+    from rlfactory.envs.tools.search.index import SearchIndex
+    from rlfactory.envs.tools.search.passages import SearchMode
+    from rlfactory.envs.tools.search.server import serve
 
     if mode not in set(SearchMode):
         raise UnknownName.of("mode", mode, SearchMode)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from envs.errors import TaskError
-from envs.tools.search.passages import Passage
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.tools.search.passages import Passage
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

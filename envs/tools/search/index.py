@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from envs.errors import TaskError
-from envs.tools.search.dense import VECTORS_FILE, DenseIndex, Embedder, MiniLM
-from envs.tools.search.keyword import KeywordIndex
-from envs.tools.search.passages import Hit, Passage, SearchMode, read_passages
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.tools.search.dense import VECTORS_FILE, DenseIndex, Embedder, MiniLM
+from rlfactory.envs.tools.search.keyword import KeywordIndex
+from rlfactory.envs.tools.search.passages import Hit, Passage, SearchMode, read_passages
 
 FORMAT: Final = 1
 NOTE_FILE: Final = "index.json"

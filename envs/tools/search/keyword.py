@@ -13,7 +13,7 @@ from typing import Final
 
 import tantivy
 
-from envs.tools.search.passages import Hit, Passage
+from rlfactory.envs.tools.search.passages import Hit, Passage
 
 MAX_QUERY_TERMS: Final = 128
 """More words than this of one query are not looked up: the rest of a long text adds time, hardly meaning."""

@@ -17,7 +17,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final
 
-from envs.errors import TaskError
+from rlfactory.envs.api.errors import TaskError
 
 MAX_LINE_CHARS: Final = 1_000_000
 

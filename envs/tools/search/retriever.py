@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 import httpx
 
-from envs.errors import InfrastructureError
-from envs.tools.search.passages import Hit, Passage, SearchMode
-from envs.types import JSON
+from rlfactory.envs.api.errors import InfrastructureError
+from rlfactory.envs.api.types import JSON
+from rlfactory.envs.tools.search.passages import Hit, Passage, SearchMode
 
 if TYPE_CHECKING:
-    from envs.tools.search.index import SearchIndex
+    from rlfactory.envs.tools.search.index import SearchIndex
 
 
 class Retriever(Protocol):

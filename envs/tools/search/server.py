@@ -19,9 +19,9 @@ from fastapi import FastAPI, HTTPException
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, StringConstraints
 
-from envs.tools.search.index import SearchIndex
-from envs.tools.search.passages import Hit, SearchMode
-from envs.types import JSON
+from rlfactory.envs.api.types import JSON
+from rlfactory.envs.tools.search.index import SearchIndex
+from rlfactory.envs.tools.search.passages import Hit, SearchMode
 
 MAX_QUERIES: Final = 1_024
 MAX_QUERY_CHARS: Final = 4_000

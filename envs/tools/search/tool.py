@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from envs.tools.arguments import read_text, refuse_unknown
-from envs.tools.policy import ToolPolicy
-from envs.tools.search.passages import Hit
-from envs.tools.search.retriever import Retriever
-from envs.tools.tool import CallContext, Rejected, Tool, ToolContext
-from envs.types import JSON, ToolSchema
+from rlfactory.envs.api.types import JSON, ToolSchema
+from rlfactory.envs.tools.arguments import read_text, refuse_unknown
+from rlfactory.envs.tools.runtime.policy import ToolPolicy
+from rlfactory.envs.tools.search.passages import Hit
+from rlfactory.envs.tools.search.retriever import Retriever
+from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext
 
 MAX_QUERY_CHARS: Final = 500
 NOTHING: Final = "Nothing was found."

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from envs.tools.sql.rows import Rows, Value
+from rlfactory.envs.tools.sql.rows import Rows, Value
 
 Row = tuple[Value, ...]
 

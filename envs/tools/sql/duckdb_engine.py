@@ -7,8 +7,8 @@ import uuid
 
 import duckdb
 
-from envs.tools.sql.limits import SqlLimits
-from envs.tools.sql.rows import FailureKind, QueryFailed, Rows, batches, collect
+from rlfactory.envs.tools.sql.limits import SqlLimits
+from rlfactory.envs.tools.sql.rows import FailureKind, QueryFailed, Rows, batches, collect
 
 __all__ = ["DuckDbEngine", "datetime", "uuid"]  # the engine imports these two late, when it can open nothing any more
 

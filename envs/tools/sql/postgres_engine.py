@@ -9,8 +9,8 @@ from typing import Final
 import psycopg
 from psycopg.rows import TupleRow
 
-from envs.tools.sql.limits import SqlLimits
-from envs.tools.sql.rows import DatabaseLost, FailureKind, QueryFailed, Rows, collect
+from rlfactory.envs.tools.sql.limits import SqlLimits
+from rlfactory.envs.tools.sql.rows import DatabaseLost, FailureKind, QueryFailed, Rows, collect
 
 CONNECT_TIMEOUT_S: Final = 10
 CHECKS_CLIENTS: Final = 14_00_00

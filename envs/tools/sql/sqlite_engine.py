@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote
 
-from envs.tools.sql.limits import SqlLimits
-from envs.tools.sql.rows import FailureKind, QueryFailed, Rows, batches, collect
+from rlfactory.envs.tools.sql.limits import SqlLimits
+from rlfactory.envs.tools.sql.rows import FailureKind, QueryFailed, Rows, batches, collect
 
 READ_ACTIONS: Final = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
 READ_PRAGMAS: Final = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from envs.tools.sql.database import Dialect
+from rlfactory.envs.tools.sql.database import Dialect
 
 FENCED: Final = re.compile(r"\A```(?:sql\w*)?\s*\n(?P<sql>.*?)\n?```\Z", re.DOTALL | re.IGNORECASE)
 MAX_PARSED_CHARS: Final = 4_000

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from envs.tools.arguments import read_text, refuse_unknown
-from envs.tools.policy import ToolPolicy
-from envs.tools.sql.database import Database, Dialect
-from envs.tools.sql.rows import BLOB_MARK, FailureKind, QueryFailed, Rows, Value
-from envs.tools.sql.statement import bare, explained
-from envs.tools.sql.workers import SqlWorkers
-from envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolError, ToolFactory
-from envs.types import JSON, ToolSchema
+from rlfactory.envs.api.types import JSON, ToolSchema
+from rlfactory.envs.tools.arguments import read_text, refuse_unknown
+from rlfactory.envs.tools.runtime.policy import ToolPolicy
+from rlfactory.envs.tools.sql.database import Database, Dialect
+from rlfactory.envs.tools.sql.rows import BLOB_MARK, FailureKind, QueryFailed, Rows, Value
+from rlfactory.envs.tools.sql.statement import bare, explained
+from rlfactory.envs.tools.sql.workers import SqlWorkers
+from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolError, ToolFactory
 
 MAX_SHOWN_ROWS: Final = 50
 MAX_SHOWN_CHARS: Final = 200

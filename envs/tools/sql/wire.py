@@ -14,7 +14,7 @@ LENGTHS: Final = struct.Struct("<II")
 MAX_HEADER_BYTES: Final = 64 << 20
 
 Message = dict[str, Any]
-"""`op` and what belongs to it; see `envs.tools.sql.worker`."""
+"""`op` and what belongs to it; see `rlfactory.envs.tools.sql.worker`."""
 
 
 def pack(message: Mapping[str, Any], payload: bytes = b"") -> bytes:

@@ -17,12 +17,12 @@ import sys
 from collections import OrderedDict
 from typing import Any, Final, Protocol
 
-from envs.tools.sql.compare import Comparison, difference
-from envs.tools.sql.confine import confine, may_open
-from envs.tools.sql.limits import SqlLimits
-from envs.tools.sql.rows import DatabaseLost, QueryFailed, Rows
-from envs.tools.sql.sqlite_engine import SqliteEngine
-from envs.tools.sql.wire import Message, pack, read
+from rlfactory.envs.tools.sql.compare import Comparison, difference
+from rlfactory.envs.tools.sql.confine import confine, may_open
+from rlfactory.envs.tools.sql.limits import SqlLimits
+from rlfactory.envs.tools.sql.rows import DatabaseLost, QueryFailed, Rows
+from rlfactory.envs.tools.sql.sqlite_engine import SqliteEngine
+from rlfactory.envs.tools.sql.wire import Message, pack, read
 
 MAX_GOLDS: Final = 256
 """Results of gold queries kept; a group of siblings asks for the same one."""
@@ -82,11 +82,11 @@ class Worker:
             case "sqlite":
                 return SqliteEngine.of_file(place, self._limits)
             case "duckdb":
-                from envs.tools.sql.duckdb_engine import DuckDbEngine
+                from rlfactory.envs.tools.sql.duckdb_engine import DuckDbEngine
 
                 return DuckDbEngine(place, self._limits)
             case "postgres":
-                from envs.tools.sql.postgres_engine import PostgresEngine
+                from rlfactory.envs.tools.sql.postgres_engine import PostgresEngine
 
                 return PostgresEngine(place, self._limits)
         raise ValueError(f"no such kind of database: {kind!r}")

@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
-from envs.errors import EnvironmentFault, InfrastructureError
-from envs.tools.sql.compare import Comparison
-from envs.tools.sql.database import Database, DuckDbFile, PostgresServer, SqliteBytes, SqliteFile
-from envs.tools.sql.limits import SqlLimits
-from envs.tools.sql.rows import FailureKind, QueryFailed, Rows
-from envs.tools.sql.wire import LENGTHS, MAX_HEADER_BYTES, Message, pack
+from rlfactory.envs.api.errors import EnvironmentFault, InfrastructureError
+from rlfactory.envs.tools.sql.compare import Comparison
+from rlfactory.envs.tools.sql.database import Database, DuckDbFile, PostgresServer, SqliteBytes, SqliteFile
+from rlfactory.envs.tools.sql.limits import SqlLimits
+from rlfactory.envs.tools.sql.rows import FailureKind, QueryFailed, Rows
+from rlfactory.envs.tools.sql.wire import LENGTHS, MAX_HEADER_BYTES, Message, pack
 
-ROOT: Final = Path(__file__).parents[3]
+ROOT: Final = Path(__file__).parents[4]
 GRACE_S: Final = 0.25
 """A worker stops a late query by itself where it can, and says so; after this much longer it is killed."""
 START_TIMEOUT_S: Final = 30.0
@@ -228,7 +228,7 @@ class _Process:
     async def start(cls, config: SqlWorkersConfig) -> _Process:
         """Raises: InfrastructureError: it does not start."""
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "envs.tools.sql.worker", json.dumps(config.limits.as_dict())),
+            *(sys.executable, "-m", "rlfactory.envs.tools.sql.worker", json.dumps(config.limits.as_dict())),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

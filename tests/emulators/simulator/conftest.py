@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from emulators.simulator.phone import Phone, PhoneConfig
-from emulators.simulator.system_image import GoldenImages
-from emulators.ui import UiNode
+from rlfactory.emulators.device.ui import UiNode
+from rlfactory.emulators.simulator.android.system_image import GoldenImages
+from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
 
 
 class Finger:

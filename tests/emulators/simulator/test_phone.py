@@ -11,12 +11,12 @@ from typing import ClassVar
 
 import pytest
 
-from emulators.simulator.app import Activity, App, Intent
-from emulators.simulator.content import BroadcastResult
-from emulators.simulator.packages import UnknownComponentError, UnknownPackageError
-from emulators.simulator.phone import ACTION_MS, MAX_WAIT_MS, Phone, PhoneConfig
-from emulators.simulator.system import System
-from emulators.simulator.view.widgets import Column, Scaffold, Text, Widget
+from rlfactory.emulators.simulator.android.app import Activity, App, Intent
+from rlfactory.emulators.simulator.android.content import BroadcastResult
+from rlfactory.emulators.simulator.android.system import System
+from rlfactory.emulators.simulator.machine.packages import UnknownComponentError, UnknownPackageError
+from rlfactory.emulators.simulator.phone import ACTION_MS, MAX_WAIT_MS, Phone, PhoneConfig
+from rlfactory.emulators.simulator.view.widgets import Column, Scaffold, Text, Widget
 
 HOME = "com.google.android.apps.nexuslauncher/.NexusLauncherActivity"
 NOTES = "org.example.notes"

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import pytest
 
-from emulators.simulator.app import Activity, App, Intent
-from emulators.simulator.phone import Phone, PhoneConfig
-from emulators.simulator.system import System
-from emulators.simulator.system_image import GoldenImages
-from emulators.simulator.view.widgets import Scaffold, Text, Widget
+from rlfactory.emulators.simulator.android.app import Activity, App, Intent
+from rlfactory.emulators.simulator.android.system import System
+from rlfactory.emulators.simulator.android.system_image import GoldenImages
+from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
+from rlfactory.emulators.simulator.view.widgets import Scaffold, Text, Widget
 
 HOME = "com.google.android.apps.nexuslauncher/.NexusLauncherActivity"
 NOTES = "org.example.notes"

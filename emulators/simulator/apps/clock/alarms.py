@@ -1,0 +1,282 @@
+"""Clock: the alarm tab."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from rlfactory.emulators.simulator.android.system import System
+from rlfactory.emulators.simulator.apps.clock.data import DAYS, EVERY_DAY, Alarm, all_alarms, delete_alarm, save_alarm
+from rlfactory.emulators.simulator.apps.kit.common import choice_dialog, empty_state, prompt_dialog
+from rlfactory.emulators.simulator.apps.kit.pickers import TimePick, time_dialog
+from rlfactory.emulators.simulator.apps.settings.time import format_time, uses_24_hours
+from rlfactory.emulators.simulator.view.widgets import (
+    Callback,
+    Checkbox,
+    Column,
+    Dialog,
+    Fab,
+    Icon,
+    IconButton,
+    Row,
+    Scroll,
+    Spacer,
+    Switch,
+    Text,
+    Widget,
+)
+
+WEEK_FROM_SUNDAY = (6, 0, 1, 2, 3, 4, 5)
+RINGTONES = ("Bright Morning", "Cuckoo Clock", "Early Twilight", "Fresh Start", "Orbit", "Silent")
+
+
+@dataclass(kw_only=True)
+class AlarmTab:
+    """What the alarm tab shows: the open card and the open dialog."""
+
+    expanded: int = 0
+    """Id of the alarm whose card is open."""
+    editing: int = 0
+    """Id of the alarm whose time, label or ringtone is being changed; 0 with a `pick` for a new one."""
+    pick: TimePick | None = None
+    label: str | None = None
+    ringtone: bool = False
+
+    def fab(self, system: System) -> Fab:
+        return Fab(key="fab", icon="plus", description="Add alarm", on_tap=lambda: self._add(system))
+
+    def body(self, system: System) -> Widget:
+        alarms = all_alarms(system)
+        if not alarms:
+            return empty_state("alarm", "No Alarms")
+        cards = tuple(self._card(system, alarm) for alarm in alarms)
+        return Scroll(
+            key="alarm_recycler_view",
+            children=(*cards, Spacer(height=96)),
+            gap=12,
+            padding=(16, 8, 16, 0),
+            height="fill",
+        )
+
+    def dialog(self, system: System) -> Dialog | None:
+        if self.pick is not None:
+            return time_dialog(
+                self.pick,
+                twenty_four=uses_24_hours(system),
+                on_ok=lambda: self._picked(system),
+                on_cancel=self._close,
+            )
+        if self.label is not None:
+            return prompt_dialog(
+                "Label",
+                self.label,
+                key="label_edit",
+                hint="Label",
+                on_change=self._type_label,
+                on_ok=lambda: self._labelled(system),
+                on_cancel=self._close,
+            )
+        if self.ringtone:
+            alarm = self._edited(system)
+            options = [(name, name) for name in RINGTONES]
+            current = alarm.ringtone if alarm else ""
+            return choice_dialog(
+                "Alarm sound", options, current, lambda name: self._change(system, ringtone=name), self._close
+            )
+        return None
+
+    # --- cards -----------------------------------------------------------------------------------------------------
+
+    def _card(self, system: System, alarm: Alarm) -> Widget:
+        open_ = alarm.id == self.expanded
+        time = format_time(system, alarm.hour, alarm.minute)
+        color = "on_surface" if alarm.enabled else "outline"
+        arrow = IconButton(
+            key="arrow",
+            icon="chevron-up" if open_ else "chevron-down",
+            description=f"{'Collapse' if open_ else 'Expand'} alarm {time}",
+            container="surface_container_highest",
+            diameter=36,
+            on_tap=lambda: self._toggle_card(alarm),
+        )
+        clock = Text(
+            key="digital_clock", text=time, style="display_large", color=color, on_tap=lambda: self._edit_time(alarm)
+        )
+        on_off = Switch(
+            key="onoff",
+            description=f"Alarm {time}",
+            checked=alarm.enabled,
+            on_change=lambda on: self._enable(system, alarm, on),
+        )
+        when = Text(text=_when(system, alarm), style="body_medium", color=color, weight=1)
+        return Column(
+            key="alarm",
+            children=(
+                Row(children=(self._label_line(alarm, open_=open_), arrow), width="fill"),
+                Row(children=(clock, Spacer(weight=1)), width="fill"),
+                Row(children=(when, on_off), width="fill"),
+                *(self._details(system, alarm) if open_ else ()),
+            ),
+            padding=(20, 12, 16, 12),
+            background="surface_container_high" if open_ else "surface_container",
+            radius=28,
+            width="fill",
+            on_tap=None if open_ else lambda: self._toggle_card(alarm),
+        )
+
+    def _label_line(self, alarm: Alarm, *, open_: bool) -> Widget:
+        if not open_:
+            return Text(text=alarm.label, style="title_medium", color="on_surface_variant", weight=1, max_lines=1)
+        return Row(
+            key="edit_label",
+            children=(
+                Icon(icon="label-outline", size=20),
+                Text(text=alarm.label or "Add label", style="title_medium", color="on_surface_variant", max_lines=1),
+            ),
+            gap=12,
+            height=44,
+            weight=1,
+            on_tap=lambda: self._edit_label(alarm),
+        )
+
+    def _details(self, system: System, alarm: Alarm) -> tuple[Widget, ...]:
+        days = Row(
+            children=tuple(_day(system, alarm, day) for day in WEEK_FROM_SUNDAY),
+            justify="space_between",
+            width="fill",
+            padding=(0, 12, 0, 8),
+        )
+        vibrate = Row(
+            key="vibrate_onoff",
+            children=(
+                Icon(icon="vibrate"),
+                Text(text="Vibrate", weight=1),
+                Checkbox(
+                    description="Vibrate",
+                    checked=alarm.vibrate,
+                    on_change=lambda on: _save(system, replace(alarm, vibrate=on)),
+                ),
+            ),
+            gap=16,
+            height=48,
+            width="fill",
+            on_tap=lambda: _save(system, replace(alarm, vibrate=not alarm.vibrate)),
+        )
+        return (
+            days,
+            _line("choose_ringtone", "bell-ring-outline", alarm.ringtone, lambda: self._choose_ringtone(alarm)),
+            vibrate,
+            _line("delete", "delete-outline", "Delete", lambda: self._delete(system, alarm)),
+        )
+
+    # --- events ----------------------------------------------------------------------------------------------------
+
+    def _toggle_card(self, alarm: Alarm) -> None:
+        self.expanded = 0 if self.expanded == alarm.id else alarm.id
+
+    def _add(self, system: System) -> None:
+        now = system.now()
+        self.editing, self.pick = 0, TimePick(hour=now.hour, minute=now.minute)
+
+    def _edit_time(self, alarm: Alarm) -> None:
+        self.editing, self.pick = alarm.id, TimePick(hour=alarm.hour, minute=alarm.minute)
+
+    def _edit_label(self, alarm: Alarm) -> None:
+        self.editing, self.label = alarm.id, alarm.label
+
+    def _choose_ringtone(self, alarm: Alarm) -> None:
+        self.editing, self.ringtone = alarm.id, True
+
+    def _edited(self, system: System) -> Alarm | None:
+        return next((alarm for alarm in all_alarms(system) if alarm.id == self.editing), None)
+
+    def _picked(self, system: System) -> None:
+        pick, alarm = self.pick, self._edited(system)
+        self._close()
+        if pick is None:
+            return
+        chosen = Alarm(hour=pick.hour, minute=pick.minute)
+        if alarm is not None:
+            chosen = replace(alarm, hour=pick.hour, minute=pick.minute, enabled=True)
+        self.expanded = save_alarm(system, chosen)
+        system.toast(_announce(chosen.next_time(system.now()) - system.now()))
+
+    def _type_label(self, text: str) -> None:
+        self.label = text
+
+    def _labelled(self, system: System) -> None:
+        self._change(system, label=(self.label or "").strip())
+
+    def _change(self, system: System, *, label: str | None = None, ringtone: str | None = None) -> None:
+        alarm = self._edited(system)
+        self._close()
+        if alarm is not None:
+            label = alarm.label if label is None else label
+            save_alarm(system, replace(alarm, label=label, ringtone=ringtone or alarm.ringtone))
+
+    def _enable(self, system: System, alarm: Alarm, on: bool) -> None:
+        _save(system, replace(alarm, enabled=on))
+        if on:
+            system.toast(_announce(alarm.next_time(system.now()) - system.now()))
+
+    def _delete(self, system: System, alarm: Alarm) -> None:
+        delete_alarm(system, alarm.id)
+        self.expanded = 0
+        system.toast("Alarm deleted")
+
+    def _close(self) -> None:
+        self.pick, self.label, self.ringtone = None, None, False
+
+
+def _save(system: System, alarm: Alarm) -> None:
+    save_alarm(system, alarm)
+
+
+def _line(key: str, icon: str, text: str, on_tap: Callback) -> Widget:
+    return Row(
+        key=key, children=(Icon(icon=icon), Text(text=text, weight=1)), gap=16, height=48, width="fill", on_tap=on_tap
+    )
+
+
+def _day(system: System, alarm: Alarm, day: int) -> Widget:
+    chosen = bool(alarm.days >> day & 1)
+    return Column(
+        key=f"day_{DAYS[day].lower()}",
+        description=DAYS[day],
+        children=(
+            Text(
+                text=DAYS[day][0],
+                style="label_large",
+                color="on_primary" if chosen else "on_surface",
+                text_align="center",
+            ),
+        ),
+        align="center",
+        justify="center",
+        width=40,
+        height=40,
+        radius=20,
+        background="primary" if chosen else None,
+        border=None if chosen else "outline",
+        selected=chosen,
+        on_tap=lambda: _save(system, replace(alarm, days=alarm.days ^ 1 << day)),
+    )
+
+
+def _when(system: System, alarm: Alarm) -> str:
+    """Return the line that says when it rings: days, or today or tomorrow."""
+    if alarm.days == EVERY_DAY:
+        return "Every day"
+    if alarm.days:
+        return ", ".join(DAYS[day][:3] for day in WEEK_FROM_SUNDAY if alarm.days >> day & 1)
+    if not alarm.enabled:
+        return "Not scheduled"
+    now = system.now()
+    return "Today" if alarm.next_time(now).date() == now.date() else "Tomorrow"
+
+
+def _announce(ahead: timedelta) -> str:
+    minutes = max(int(ahead.total_seconds() + 59) // 60, 1)
+    parts = [(minutes // 1440, "day"), (minutes // 60 % 24, "hour"), (minutes % 60, "minute")]
+    text = ", ".join(f"{count} {unit}{'s' if count > 1 else ''}" for count, unit in parts if count)
+    return f"Alarm set for {text} from now."

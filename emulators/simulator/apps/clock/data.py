@@ -1,0 +1,287 @@
+"""What Clock keeps: alarms in alarms.db (AOSP's tables), timers, stopwatch and cities in its preferences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final, cast
+
+from rlfactory.emulators.simulator.android.system import System
+from rlfactory.emulators.simulator.apps.kit.preferences import Preferences, Value
+from rlfactory.emulators.simulator.machine.databases import read_rows
+
+PACKAGE: Final = "com.google.android.deskclock"
+DATABASE: Final = f"/data/data/{PACKAGE}/databases/alarms.db"
+DEFAULT_RINGTONE: Final = "Bright Morning"
+DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+"""Bit n of `Alarm.days` is day n, as in AOSP."""
+EVERY_DAY: Final = 0b1111111
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS alarm_templates (
+    _id INTEGER PRIMARY KEY, hour INTEGER NOT NULL, minutes INTEGER NOT NULL, daysofweek INTEGER NOT NULL,
+    enabled INTEGER NOT NULL, vibrate INTEGER NOT NULL, label TEXT NOT NULL, ringtone TEXT,
+    delete_after_use INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE IF NOT EXISTS alarm_instances (
+    _id INTEGER PRIMARY KEY, year INTEGER NOT NULL, month INTEGER NOT NULL, day INTEGER NOT NULL,
+    hour INTEGER NOT NULL, minutes INTEGER NOT NULL, vibrate INTEGER NOT NULL, label TEXT NOT NULL, ringtone TEXT,
+    alarm_state INTEGER NOT NULL, alarm_id INTEGER REFERENCES alarm_templates(_id) ON UPDATE CASCADE ON DELETE CASCADE);
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alarm:
+    """One alarm; `id` is 0 for one that is not saved."""
+
+    id: int = 0
+    hour: int
+    minute: int
+    days: int = 0
+    """Bits of the days of the week on which it repeats; 0 rings once."""
+    enabled: bool = True
+    vibrate: bool = True
+    label: str = ""
+    ringtone: str = DEFAULT_RINGTONE
+
+    def next_time(self, now: datetime) -> datetime:
+        """Return when it rings next after `now`, were it enabled."""
+        today = now.replace(hour=self.hour, minute=self.minute, second=0, microsecond=0)
+        for ahead in range(9):
+            when = today + timedelta(days=ahead)
+            if when > now and (self.days == 0 or self.days >> when.weekday() & 1):
+                return when
+        return today + timedelta(days=7)
+
+
+def create_database(system: System) -> None:
+    """Make the database, or whatever tables it lacks."""
+    system.files.make_dirs(DATABASE.rpartition("/")[0])
+    with system.database(DATABASE) as db:
+        db.executescript(_SCHEMA)
+
+
+def all_alarms(system: System) -> tuple[Alarm, ...]:
+    """Return the alarms by time of day."""
+    if not system.files.is_file(DATABASE):
+        return ()
+    rows = read_rows(
+        system.files.read(DATABASE),
+        "SELECT _id, hour, minutes, daysofweek, enabled, vibrate, label, coalesce(ringtone, '') "
+        "FROM alarm_templates ORDER BY hour, minutes, _id",
+    )
+    return tuple(
+        Alarm(
+            id=cast(int, row[0]),
+            hour=cast(int, row[1]),
+            minute=cast(int, row[2]),
+            days=cast(int, row[3]),
+            enabled=bool(row[4]),
+            vibrate=bool(row[5]),
+            label=str(row[6]),
+            ringtone=str(row[7]) or DEFAULT_RINGTONE,
+        )
+        for row in rows
+    )
+
+
+def save_alarm(system: System, alarm: Alarm) -> int:
+    """Insert an alarm (id 0) or replace the one with its id, and plan its next ring; return its id."""
+    create_database(system)
+    values = (
+        alarm.hour,
+        alarm.minute,
+        alarm.days,
+        int(alarm.enabled),
+        int(alarm.vibrate),
+        alarm.label,
+        alarm.ringtone,
+    )
+    with system.database(DATABASE) as db:
+        if alarm.id:
+            db.execute(
+                "UPDATE alarm_templates SET hour = ?, minutes = ?, daysofweek = ?, enabled = ?, vibrate = ?, "
+                "label = ?, ringtone = ? WHERE _id = ?",
+                (*values, alarm.id),
+            )
+            saved = alarm.id
+        else:
+            cursor = db.execute(
+                "INSERT INTO alarm_templates (hour, minutes, daysofweek, enabled, vibrate, label, ringtone) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                values,
+            )
+            saved = cast(int, cursor.lastrowid)
+    plan_alarms(system)
+    return saved
+
+
+def delete_alarm(system: System, alarm_id: int) -> None:
+    with system.database(DATABASE) as db:
+        db.execute("DELETE FROM alarm_instances WHERE alarm_id = ?", (alarm_id,))
+        db.execute("DELETE FROM alarm_templates WHERE _id = ?", (alarm_id,))
+
+
+def plan_alarms(system: System) -> None:
+    """Make `alarm_instances` hold the next ring of each enabled alarm, and nothing else."""
+    now = system.now()
+    wanted = {alarm.id: alarm.next_time(now) for alarm in all_alarms(system) if alarm.enabled}
+    if wanted == dict(planned(system)):
+        return
+    with system.database(DATABASE) as db:
+        db.execute("DELETE FROM alarm_instances")
+        for alarm in all_alarms(system):
+            if alarm.id in wanted:
+                when = wanted[alarm.id]
+                db.execute(
+                    "INSERT INTO alarm_instances (year, month, day, hour, minutes, vibrate, label, ringtone, "
+                    "alarm_state, alarm_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?)",
+                    (
+                        when.year,
+                        when.month - 1,
+                        when.day,
+                        when.hour,
+                        when.minute,
+                        int(alarm.vibrate),
+                        alarm.label,
+                        alarm.ringtone,
+                        alarm.id,
+                    ),
+                )
+
+
+def planned(system: System) -> tuple[tuple[int, datetime], ...]:
+    """Return (alarm id, when it rings) of all planned rings."""
+    if not system.files.is_file(DATABASE):
+        return ()
+    rows = read_rows(
+        system.files.read(DATABASE), "SELECT alarm_id, year, month, day, hour, minutes FROM alarm_instances"
+    )
+    zone = system.now().tzinfo
+    found = []
+    for row in rows:
+        alarm_id, year, month, day, hour, minute = (cast(int, cell) for cell in row)
+        found.append((alarm_id, datetime(year, month + 1, day, hour, minute, tzinfo=zone)))
+    return tuple(found)
+
+
+# --- timers ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Timer:
+    """A countdown. Times in milliseconds; `ends_at_ms` is of the phone's uptime."""
+
+    id: int
+    length_ms: int
+    left_ms: int
+    """What is left when it does not run."""
+    ends_at_ms: int | None = None
+    """None while it does not run."""
+    notified: bool = False
+    """It is over, and that has been announced."""
+
+    def remaining_ms(self, uptime_ms: int) -> int:
+        """Return what is left; negative once it is over."""
+        return self.left_ms if self.ends_at_ms is None else self.ends_at_ms - uptime_ms
+
+    def started(self, uptime_ms: int) -> Timer:
+        return replace(self, ends_at_ms=uptime_ms + self.left_ms)
+
+    def paused(self, uptime_ms: int) -> Timer:
+        return replace(self, left_ms=max(self.remaining_ms(uptime_ms), 0), ends_at_ms=None)
+
+    def restored(self) -> Timer:
+        return replace(self, left_ms=self.length_ms, ends_at_ms=None, notified=False)
+
+    def extended(self, uptime_ms: int, by_ms: int) -> Timer:
+        """Return it with more time; one that is over starts again from now."""
+        if self.ends_at_ms is None:
+            return replace(self, left_ms=self.left_ms + by_ms)
+        return replace(self, ends_at_ms=max(self.ends_at_ms, uptime_ms) + by_ms, notified=False)
+
+
+_TIMER_STATE: Final = "timer_state_"
+_TIMER_LENGTH: Final = "timer_setup_timet_"
+_TIMER_LEFT: Final = "timer_time_left_"
+_TIMER_START: Final = "timer_start_time_"
+_RUNNING, _PAUSED, _EXPIRED, _RESET = 1, 2, 3, 4
+"""AOSP's keys, each followed by the timer's id, and its states."""
+
+
+def all_timers(system: System) -> tuple[Timer, ...]:
+    """Return the timers, the newest first."""
+    prefs = Preferences.of(system, PACKAGE)
+    ids = [int(key.removeprefix(_TIMER_STATE)) for key in prefs.all() if key.startswith(_TIMER_STATE)]
+    return tuple(_load_timer(prefs, number) for number in sorted(ids, reverse=True))
+
+
+def _load_timer(prefs: Preferences, number: int) -> Timer:
+    state, left_ms = prefs.get(f"{_TIMER_STATE}{number}", _RESET), prefs.get(f"{_TIMER_LEFT}{number}", 0)
+    start_ms = prefs.get(f"{_TIMER_START}{number}", 0)
+    return Timer(
+        id=number,
+        length_ms=prefs.get(f"{_TIMER_LENGTH}{number}", 0),
+        left_ms=left_ms,
+        ends_at_ms=start_ms + left_ms if state in {_RUNNING, _EXPIRED} else None,
+        notified=state == _EXPIRED,
+    )
+
+
+def save_timers(system: System, timers: Sequence[Timer]) -> None:
+    """Make these the phone's timers."""
+    values: dict[str, Value | None] = {}
+    for timer in all_timers(system):
+        for key in (_TIMER_STATE, _TIMER_LENGTH, _TIMER_LEFT, _TIMER_START):
+            values[f"{key}{timer.id}"] = None
+    for timer in timers:
+        values[f"{_TIMER_STATE}{timer.id}"] = _timer_state(timer)
+        values[f"{_TIMER_LENGTH}{timer.id}"] = timer.length_ms
+        values[f"{_TIMER_LEFT}{timer.id}"] = timer.left_ms
+        values[f"{_TIMER_START}{timer.id}"] = None if timer.ends_at_ms is None else timer.ends_at_ms - timer.left_ms
+    Preferences.of(system, PACKAGE).put(**values)
+
+
+def _timer_state(timer: Timer) -> int:
+    if timer.ends_at_ms is not None:
+        return _EXPIRED if timer.notified else _RUNNING
+    return _RESET if timer.left_ms == timer.length_ms else _PAUSED
+
+
+# --- stopwatch -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stopwatch:
+    """Times in milliseconds; `since_ms` is of the phone's uptime."""
+
+    before_ms: int = 0
+    """What had passed when it was last started."""
+    since_ms: int | None = None
+    """None while it does not run."""
+    laps_ms: tuple[int, ...] = ()
+    """Total time at the end of each finished lap."""
+
+    def elapsed_ms(self, uptime_ms: int) -> int:
+        return self.before_ms + (0 if self.since_ms is None else uptime_ms - self.since_ms)
+
+
+def load_stopwatch(system: System) -> Stopwatch:
+    prefs = Preferences.of(system, PACKAGE)
+    since = prefs.get("sw_start_time", -1)
+    laps = prefs.get("sw_laps", "")
+    return Stopwatch(
+        before_ms=prefs.get("sw_accum_time", 0),
+        since_ms=None if since < 0 else since,
+        laps_ms=tuple(int(lap) for lap in laps.split(",") if lap),
+    )
+
+
+def save_stopwatch(system: System, stopwatch: Stopwatch) -> None:
+    state = 1 if stopwatch.since_ms is not None else 2 if stopwatch.before_ms else None
+    Preferences.of(system, PACKAGE).put(
+        sw_state=state,
+        sw_accum_time=stopwatch.before_ms or None,
+        sw_start_time=stopwatch.since_ms,
+        sw_laps=",".join(str(lap) for lap in stopwatch.laps_ms) or None,
+    )

@@ -1,0 +1,267 @@
+"""Clock: the timer tab, a keypad and a list of countdowns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rlfactory.emulators.simulator.android.system import System
+from rlfactory.emulators.simulator.apps.clock.data import Timer, all_timers, save_timers
+from rlfactory.emulators.simulator.view.widgets import (
+    Button,
+    Callback,
+    Canvas,
+    Column,
+    Fab,
+    Grid,
+    Icon,
+    IconButton,
+    Row,
+    Scroll,
+    Spacer,
+    Stack,
+    Text,
+    Widget,
+)
+
+MAX_DIGITS = 6
+MINUTE_MS = 60_000
+START_ROW_HEIGHT = 104.0
+SCREEN_WIDTH_DP = 411.0
+RING = 232.0
+"""Diameter of a timer's ring, in dp."""
+
+
+@dataclass(kw_only=True)
+class TimerTab:
+    """What the timer tab shows: the keypad's digits, and whether it lies over the list."""
+
+    digits: str = ""
+    adding: bool = False
+
+    def keypad_shown(self, system: System) -> bool:
+        return self.adding or not all_timers(system)
+
+    def fab(self, system: System) -> Fab | None:
+        if self.keypad_shown(system):
+            return None
+        return Fab(key="fab", icon="plus", description="Add timer", on_tap=self._add)
+
+    def body(self, system: System) -> Widget:
+        return self._keypad(system) if self.keypad_shown(system) else self._list(system)
+
+    def on_back(self, system: System) -> bool:
+        if self.adding and all_timers(system):
+            self._cancel()
+            return True
+        return False
+
+    # --- keypad ----------------------------------------------------------------------------------------------------
+
+    def length_ms(self) -> int:
+        hours, minutes, seconds = self._parts()
+        return (hours * 3600 + minutes * 60 + seconds) * 1000
+
+    def _parts(self) -> tuple[int, int, int]:
+        padded = self.digits.rjust(MAX_DIGITS, "0")
+        return int(padded[:2]), int(padded[2:4]), int(padded[4:])
+
+    def _keypad(self, system: System) -> Widget:
+        hours, minutes, seconds = self._parts()
+        read_out = Text(
+            key="timer_setup_time",
+            text=f"{hours:02d}h {minutes:02d}m {seconds:02d}s",
+            description=f"{hours} hours, {minutes} minutes, {seconds} seconds",
+            style="display_medium",
+            color="primary" if self.digits else "on_surface_variant",
+            text_align="center",
+        )
+        height = _key_height(system)
+        keys = [self._digit(text, height) for text in ("1", "2", "3", "4", "5", "6", "7", "8", "9", "00", "0")]
+        delete = _pad_key("timer_setup_delete", "Delete", Icon(icon="backspace-outline"), self._erase, height)
+        return Column(
+            children=(
+                Spacer(weight=1),
+                read_out,
+                Spacer(weight=1),
+                Grid(children=(*keys, delete), columns=3, gap=12, padding=(40, 0, 40, 0), width="fill"),
+                self._start_row(system),
+            ),
+            width="fill",
+            height="fill",
+        )
+
+    def _start_row(self, system: System) -> Widget:
+        """Return what is below the keypad: Start once a length is typed, Cancel where there is a list to go back to."""
+        start = _round("fab", "play", "Start", lambda: self._start(system)) if self.digits else Spacer(width=72)
+        cancel = Button(key="cancel", text="Cancel", kind="text", width=88, on_tap=self._cancel)
+        left = cancel if all_timers(system) else Spacer(width=88)
+        return Row(
+            children=(left, start, Spacer(width=88)), gap=24, justify="center", height=START_ROW_HEIGHT, width="fill"
+        )
+
+    def _digit(self, text: str, height: float) -> Widget:
+        label = Text(text=text, style="headline_large", text_align="center")
+        return _pad_key(f"timer_setup_digit_{text}", "", label, lambda: self._press(text), height)
+
+    def _press(self, text: str) -> None:
+        digits = (self.digits + text).lstrip("0")
+        if len(digits) <= MAX_DIGITS:
+            self.digits = digits
+
+    def _erase(self) -> None:
+        self.digits = self.digits[:-1]
+
+    def _add(self) -> None:
+        self.adding, self.digits = True, ""
+
+    def _cancel(self) -> None:
+        self.adding, self.digits = False, ""
+
+    def _start(self, system: System) -> None:
+        length, timers = self.length_ms(), all_timers(system)
+        number = max((timer.id for timer in timers), default=0) + 1
+        timer = Timer(id=number, length_ms=length, left_ms=length).started(system.uptime_ms())
+        save_timers(system, (timer, *timers))
+        self._cancel()
+
+    # --- list ------------------------------------------------------------------------------------------------------
+
+    def _list(self, system: System) -> Widget:
+        cards = tuple(_card(system, timer) for timer in all_timers(system))
+        return Scroll(
+            key="timer_list", children=(*cards, Spacer(height=96)), gap=12, padding=(16, 8, 16, 0), height="fill"
+        )
+
+
+def _key_height(system: System) -> float:
+    """Return how high the keypad's keys are, in dp, so that four rows of them fit on a short screen too."""
+    screen_dp = system.height_px * SCREEN_WIDTH_DP / system.width_px
+    return min(max((screen_dp - 440) / 4, 44), 84)
+
+
+def _pad_key(key: str, description: str, content: Widget, on_tap: Callback, height: float) -> Widget:
+    return Column(
+        key=key,
+        description=description,
+        children=(content,),
+        align="center",
+        justify="center",
+        width="fill",
+        height=height,
+        radius=height / 2,
+        background="surface_container_high",
+        on_tap=on_tap,
+    )
+
+
+def clock_text(milliseconds: int) -> str:
+    """Return "1:02:03", "2:03" or "0:03", with a minus sign for time gone by."""
+    seconds = -(-milliseconds // 1000)
+    sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
+    hours, rest = divmod(seconds, 3600)
+    return f"{sign}{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{sign}{rest // 60}:{rest % 60:02d}"
+
+
+def timer_name(timer: Timer) -> str:
+    """Return a timer's heading: "1h 30m Timer"."""
+    seconds = timer.length_ms // 1000
+    parts = ((seconds // 3600, "h"), (seconds // 60 % 60, "m"), (seconds % 60, "s"))
+    return " ".join(f"{count}{unit}" for count, unit in parts if count) + " Timer"
+
+
+def _card(system: System, timer: Timer) -> Widget:
+    uptime = system.uptime_ms()
+    remaining = timer.remaining_ms(uptime)
+    running, over = timer.ends_at_ms is not None, remaining <= 0
+    head = Row(
+        children=(
+            Text(text=timer_name(timer), style="title_medium", color="on_surface_variant", weight=1),
+            IconButton(
+                key="close",
+                icon="close",
+                description="Delete timer",
+                on_tap=lambda: _replace(system, timer, lambda _: None),
+            ),
+        ),
+        width="fill",
+    )
+    dial = Stack(
+        children=(
+            (_ring(max(remaining, 0) / max(timer.length_ms, remaining, 1), over=over), "center", "center"),
+            (Text(key="timer_time_text", text=clock_text(remaining), style="display_medium"), "center", "center"),
+        ),
+        width=RING,
+        height=RING,
+    )
+    return Column(
+        key="timer",
+        children=(
+            head,
+            Column(children=(dial,), align="center", width="fill", padding=(0, 8, 0, 16)),
+            _buttons(system, timer, running=running, over=over),
+        ),
+        padding=(20, 12, 16, 20),
+        background="error_container" if over else "surface_container",
+        radius=28,
+        width="fill",
+    )
+
+
+def _buttons(system: System, timer: Timer, *, running: bool, over: bool) -> Widget:
+    def now() -> int:
+        return system.uptime_ms()
+
+    if over:
+        main = _round("timer_stop", "stop", "Stop", lambda: _replace(system, timer, Timer.restored))
+    elif running:
+        main = _round("play_pause", "pause", "Pause", lambda: _replace(system, timer, lambda t: t.paused(now())))
+    else:
+        main = _round("play_pause", "play", "Start", lambda: _replace(system, timer, lambda t: t.started(now())))
+    add = Button(
+        key="timer_add_time_button",
+        text="+1:00",
+        description="Add 1 minute",
+        kind="tonal",
+        height=56,
+        on_tap=lambda: _replace(system, timer, lambda t: t.extended(now(), MINUTE_MS)),
+    )
+    reset = IconButton(
+        key="reset",
+        icon="restart",
+        description="Reset",
+        container="secondary_container",
+        diameter=56,
+        on_tap=lambda: _replace(system, timer, Timer.restored),
+    )
+    children = (add, main) if over else (add, main, reset)
+    return Row(children=children, gap=16, justify="center", width="fill")
+
+
+def _round(key: str, icon: str, description: str, on_tap: Callback) -> Widget:
+    return IconButton(
+        key=key,
+        icon=icon,
+        description=description,
+        color="on_primary",
+        container="primary",
+        diameter=72,
+        size=32,
+        on_tap=on_tap,
+    )
+
+
+def _ring(fraction: float, *, over: bool) -> Canvas:
+    center, radius = RING / 2, RING / 2 - 8
+    track = "on_error" if over else "surface_container_highest"
+    operations: list[tuple[object, ...]] = [("ring", center, center, radius, 8, track)]
+    if fraction > 0:
+        operations.append(("arc", center, center, radius, -90, -360 * fraction, 8, "primary"))
+    return Canvas(operations=tuple(operations), width=RING, height=RING)
+
+
+def _replace(system: System, timer: Timer, change: Callable[[Timer], Timer | None]) -> None:
+    """Put a changed timer in the place of the old one, None for nothing."""
+    system.cancel_notification("com.google.android.deskclock", timer.id)
+    changed = [change(each) if each.id == timer.id else each for each in all_timers(system)]
+    save_timers(system, [each for each in changed if each is not None])

@@ -1,0 +1,238 @@
+"""Contacts: `com.google.android.contacts`, its list, its search and the page of one person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from rlfactory.emulators.simulator.android.app import Activity, App, Intent
+from rlfactory.emulators.simulator.android.system import System
+from rlfactory.emulators.simulator.apps.contacts.data import Contact, all_contacts
+from rlfactory.emulators.simulator.apps.contacts.edit import ContactEditor, person_uri
+from rlfactory.emulators.simulator.apps.contacts.person import QuickContact, avatar
+from rlfactory.emulators.simulator.apps.kit.common import empty_state, search_bar_title, section
+from rlfactory.emulators.simulator.apps.kit.preferences import Preferences
+from rlfactory.emulators.simulator.view.widgets import (
+    Action,
+    Avatar,
+    Button,
+    Callback,
+    Column,
+    Dialog,
+    Fab,
+    Icon,
+    Row,
+    Scaffold,
+    Scroll,
+    Spacer,
+    Tab,
+    TabBar,
+    Text,
+    Widget,
+)
+
+PACKAGE = "com.google.android.contacts"
+
+
+def matches(contact: Contact, query: str) -> bool:
+    """Tell whether a search finds this person, by name, company, number or address."""
+    text = query.casefold().strip()
+    digits = "".join(c for c in text if c.isdecimal())
+    numbers = ["".join(c for c in phone.value if c.isdecimal()) for phone in contact.phones]
+    texts = [contact.display_name, contact.company, *(email.value for email in contact.emails)]
+    return any(text in item.casefold() for item in texts) or bool(
+        digits and len(digits) == len([c for c in text if c not in " -+()"]) and any(digits in n for n in numbers)
+    )
+
+
+def _open_person(system: System, contact: Contact) -> Callback:
+    return lambda: system.start(QuickContact, Intent(action="android.intent.action.VIEW", data=person_uri(contact.id)))
+
+
+@dataclass(kw_only=True)
+class PeopleActivity(Activity):
+    """All contacts under their initials; a second tab has the favorites."""
+
+    name: ClassVar[str] = "com.android.contacts.activities.PeopleActivity"
+    tab: int = 0
+    searching: bool = False
+    query: str = ""
+
+    def build(self, system: System) -> Widget:
+        if _setup_stage(system) == "welcome":
+            return _welcome(system)
+        contacts = all_contacts(system)
+        if self.searching:
+            return self._search_page(system, contacts)
+        return Scaffold(
+            app_bar=self._search_pill(),
+            body=self._everyone(system, contacts) if self.tab == 0 else self._favorites(system, contacts),
+            bottom_bar=TabBar(
+                tabs=(Tab(text="Contacts", icon="account"), Tab(text="Highlights", icon="star-outline")),
+                index=self.tab,
+                on_select=self._select,
+                place="bottom",
+            ),
+            fab=Fab(
+                key="floating_action_button",
+                icon="plus",
+                description="Create contact",
+                on_tap=lambda: system.start(ContactEditor, Intent(action="android.intent.action.INSERT")),
+            ),
+        )
+
+    def _search_pill(self) -> Widget:
+        pill = Row(
+            key="open_search_bar",
+            description="Search contacts",
+            children=(Icon(icon="magnify"), Text(text="Search contacts", color="on_surface_variant", weight=1)),
+            gap=16,
+            padding=(20, 0, 16, 0),
+            height=52,
+            width="fill",
+            background="surface_container_high",
+            radius=26,
+            on_tap=self._start_search,
+        )
+        return Column(children=(pill,), padding=(16, 8, 16, 8), width="fill")
+
+    def _everyone(self, system: System, contacts: tuple[Contact, ...]) -> Widget:
+        if not contacts:
+            return empty_state("account-multiple-outline", "No contacts", "Contacts you add will appear here")
+        rows: list[Widget] = []
+        previous = ""
+        for contact in contacts:
+            initial = contact.display_name[:1].upper()
+            letter = initial if initial.isalpha() else "#"
+            rows.append(self._row(system, contact, letter if letter != previous else ""))
+            previous = letter
+        return Scroll(key="contact_list", children=(*rows, Spacer(height=88)), height="fill")
+
+    def _row(self, system: System, contact: Contact, letter: str) -> Widget:
+        return Row(
+            key="contact",
+            children=(
+                Column(children=(Text(text=letter, style="title_medium", color="primary"),), width=24),
+                avatar(contact),
+                Text(text=contact.display_name or "(No name)", key="cliv_name_textview", weight=1, max_lines=1),
+            ),
+            gap=16,
+            padding=(16, 0, 16, 0),
+            height=64,
+            width="fill",
+            on_tap=_open_person(system, contact),
+        )
+
+    def _favorites(self, system: System, contacts: tuple[Contact, ...]) -> Widget:
+        starred = [contact for contact in contacts if contact.starred]
+        if not starred:
+            return empty_state("star-outline", "No favorites yet", "Contacts that you star will appear here")
+        rows = [self._row(system, contact, "") for contact in starred]
+        return Scroll(key="favorites_list", children=(section("Favorites"), *rows), height="fill")
+
+    def _search_page(self, system: System, contacts: tuple[Contact, ...]) -> Widget:
+        found = [contact for contact in contacts if self.query.strip() and matches(contact, self.query)]
+        rows: tuple[Widget, ...] = tuple(self._row(system, contact, "") for contact in found)
+        if self.query.strip() and not rows:
+            rows = (empty_state("account-search-outline", "No contacts found"),)
+        return Scaffold(
+            app_bar=search_bar_title("Search contacts", self.query, self._type, self._stop_search),
+            body=Scroll(key="search_results", children=rows, height="fill"),
+        )
+
+    def dialog(self, system: System) -> Dialog | None:
+        if _setup_stage(system) != "notifications":
+            return None
+        return Dialog(
+            icon="bell-outline",
+            title="Allow Contacts to send you notifications?",
+            actions=(
+                Action(text="Don\u2019t allow", on_tap=lambda: _set_stage(system, "done")),
+                Action(text="Allow", on_tap=lambda: _set_stage(system, "done")),
+            ),
+        )
+
+    def on_back(self, system: System) -> bool:
+        if self.searching:
+            self._stop_search()
+            return True
+        return False
+
+    def _select(self, index: int) -> None:
+        self.tab = index
+
+    def _start_search(self) -> None:
+        self.searching, self.query = True, ""
+
+    def _stop_search(self) -> None:
+        self.searching, self.query = False, ""
+
+    def _type(self, text: str) -> None:
+        self.query = text
+
+
+# --- first run -------------------------------------------------------------------------------------------------------
+
+Stage = Literal["welcome", "notifications", "done"]
+
+
+def _setup_stage(system: System) -> str:
+    return Preferences.of(system, PACKAGE).get("setup", "welcome")
+
+
+def _set_stage(system: System, stage: Stage) -> None:
+    Preferences.of(system, PACKAGE).put(setup=stage)
+
+
+def _welcome(system: System) -> Widget:
+    body = Column(
+        children=(
+            Avatar(icon="account-multiple", color="primary", size=112),
+            Text(text="Back up & organize your contacts with Google", style="headline_small", text_align="center"),
+            Text(
+                text="Sign in to keep your contacts safe when you lose your phone.",
+                color="on_surface_variant",
+                text_align="center",
+            ),
+        ),
+        gap=24,
+        align="center",
+        justify="center",
+        width="fill",
+        height="fill",
+        padding=(32, 0, 32, 0),
+    )
+    buttons = Row(
+        children=(Button(key="skip", text="Skip", kind="text", on_tap=lambda: _set_stage(system, "notifications")),),
+        justify="end",
+        width="fill",
+        padding=(16, 8, 16, 16),
+    )
+    return Scaffold(body=body, bottom_bar=buttons)
+
+
+class _Contacts(App):
+    def furnish(self, system: System) -> None:
+        _set_stage(system, "done")
+
+
+CONTACTS = _Contacts(
+    package=PACKAGE,
+    label="Contacts",
+    icon="account",
+    color="#1A73E8",
+    activities=(PeopleActivity, QuickContact, ContactEditor),
+    version_name="4.8.17",
+    version_code=4081700,
+    uses_permissions=("READ_CONTACTS", "WRITE_CONTACTS", "CALL_PHONE", "POST_NOTIFICATIONS"),
+    filters={
+        "android.intent.action.VIEW content://contacts": PeopleActivity,
+        "android.intent.action.VIEW content://com.android.contacts": QuickContact,
+        "android.intent.action.VIEW vnd.android.cursor.dir/contact": PeopleActivity,
+        "android.intent.action.INSERT vnd.android.cursor.dir/contact": ContactEditor,
+        "android.intent.action.INSERT vnd.android.cursor.dir/raw_contact": ContactEditor,
+        "android.intent.action.INSERT_OR_EDIT vnd.android.cursor.item/contact": ContactEditor,
+        "android.intent.action.INSERT content://com.android.contacts": ContactEditor,
+        "android.intent.action.EDIT content://com.android.contacts": ContactEditor,
+    },
+)

@@ -1,0 +1,88 @@
+"""Files: looking into a file."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rlfactory.emulators.simulator.android.app import Activity, Intent
+from rlfactory.emulators.simulator.android.system import System
+from rlfactory.emulators.simulator.apps.kit.common import empty_state, format_size
+from rlfactory.emulators.simulator.apps.kit.file_list import FileItem, file_item, read_text
+from rlfactory.emulators.simulator.view.widgets import AppBar, Column, Icon, IconButton, Scaffold, Scroll, Text, Widget
+
+MAX_SHOWN_CHARS = 20_000
+
+
+@dataclass(kw_only=True)
+class QuickView(Activity):
+    """A file (`file://PATH`): its text, or what it is."""
+
+    name: ClassVar[str] = "com.android.documentsui.QuickViewActivity"
+
+    def build(self, system: System) -> Widget:
+        path = self.intent.data.removeprefix("file://")
+        name = posixpath.basename(path)
+        if not system.files.is_file(path):
+            return Scaffold(
+                app_bar=AppBar(title=name, on_back=system.back),
+                body=empty_state("file-remove-outline", "File not found"),
+            )
+        item = file_item(system, path)
+        if item.kind.is_text:
+            return self._text(system, item)
+        return Scaffold(
+            app_bar=AppBar(title=name, on_back=system.back),
+            body=_picture(item) if item.kind.category == "image" else _about(item),
+        )
+
+    def _text(self, system: System, item: FileItem) -> Widget:
+        text, _ = read_text(system, item.path)
+        shown = text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "\u2026"
+        edit = IconButton(
+            key="edit", icon="pencil-outline", description="Edit", on_tap=lambda: _edit(system, item.path)
+        )
+        body = Scroll(
+            key="text_view",
+            children=(Text(key="text", text=shown, style="body_medium", monospace=item.name.endswith(".csv")),),
+            padding=(20, 8, 20, 24),
+            height="fill",
+        )
+        return Scaffold(app_bar=AppBar(title=item.name, on_back=system.back, actions=(edit,)), body=body)
+
+
+def _edit(system: System, path: str) -> None:
+    intent = Intent(action="android.intent.action.EDIT", data=f"file://{path}", mime_type="text/plain")
+    if not system.send(intent):
+        system.toast("No app can edit this file")
+
+
+def _picture(item: FileItem) -> Widget:
+    """Return a stand-in for an image: a frame with a landscape's icon."""
+    return Column(
+        children=(
+            Column(
+                children=(
+                    Icon(icon="image-outline", size=96, color="#9AA0A6"),
+                    Text(text=item.name, color="#E8EAED", text_align="center"),
+                    Text(text=format_size(item.size), style="body_medium", color="#9AA0A6", text_align="center"),
+                ),
+                description=f"Image {item.name}",
+                gap=8,
+                align="center",
+                justify="center",
+                width="fill",
+                height=320,
+                background="#3C4043",
+            ),
+        ),
+        justify="center",
+        width="fill",
+        height="fill",
+        background="#202124",
+    )
+
+
+def _about(item: FileItem) -> Widget:
+    return empty_state(item.kind.icon, item.kind.label, format_size(item.size))

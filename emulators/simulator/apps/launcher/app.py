@@ -1,0 +1,205 @@
+"""The home screen: wallpaper, a clock, a dock, and all apps behind a swipe up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rlfactory.emulators.simulator.android.app import Activity, App
+from rlfactory.emulators.simulator.android.system import System
+from rlfactory.emulators.simulator.view.widgets import (
+    Avatar,
+    Column,
+    Direction,
+    Grid,
+    Icon,
+    Row,
+    Scaffold,
+    Scroll,
+    Spacer,
+    Text,
+    TextField,
+    Widget,
+)
+
+DOCK = (
+    "com.android.settings",
+    "com.google.android.contacts",
+    "com.google.android.deskclock",
+    "net.gsantner.markor",
+    "com.google.android.documentsui",
+)
+"""Packages at the bottom of the home screen, as far as they are installed."""
+COLUMNS = 5
+DRAWER_COLUMNS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppIcon(Column):
+    """An app's icon with its label, as accessibility names it."""
+
+    text: str = ""
+
+
+@dataclass(kw_only=True)
+class HomeScreen(Activity):
+    """The workspace, or the list of all apps over it."""
+
+    name: ClassVar[str] = ".NexusLauncherActivity"
+    drawer: bool = False
+    query: str = ""
+
+    def show_home(self) -> None:
+        """Close the list of all apps; the HOME key calls this."""
+        self.drawer, self.query, self.focus = False, "", ""
+        self.scroll_px.pop("apps_list_view", None)
+
+    def build(self, system: System) -> Widget:
+        return self._drawer(system) if self.drawer else self._workspace(system)
+
+    def on_back(self, system: System) -> bool:
+        was_open = self.drawer
+        self.show_home()
+        return was_open
+
+    def _workspace(self, system: System) -> Widget:
+        now = system.now()
+        date = f"{now:%a, %b} {now.day}"
+        installed = launchable(system)
+        docked = [app for package in DOCK for app in installed if app.package == package]
+        rest = [app for app in installed if app not in docked][: 3 * COLUMNS]
+        smartspace = Column(
+            children=(
+                Text(key="clock", text=f"{now:%H:%M}", style="clock_huge", color="#FFFFFF"),
+                Text(key="date", text=date, style="title_large", color="#FFFFFF"),
+            ),
+            padding=(28, 28, 28, 0),
+        )
+        grid = Grid(
+            key="workspace",
+            columns=COLUMNS,
+            gap=4,
+            children=tuple(app_icon(app, system, color="#FFFFFF") for app in rest),
+            padding=(14, 0, 14, 12),
+        )
+        hotseat = Grid(
+            key="hotseat",
+            columns=COLUMNS,
+            gap=4,
+            children=tuple(app_icon(app, system, color="#FFFFFF") for app in docked[:COLUMNS]),
+            padding=(14, 0, 14, 14),
+        )
+        body = Column(
+            children=(smartspace, Spacer(weight=1), grid, hotseat, self._search_box()),
+            height="fill",
+            on_swipe=self._swiped,
+        )
+        return Scaffold(background="wallpaper", body=body)
+
+    def _search_box(self) -> Widget:
+        bar = Row(
+            key="search_container_hotseat",
+            description="Search",
+            on_tap=self._open_drawer,
+            children=(
+                Icon(icon="magnify", color="#3C4043"),
+                Text(text="Search apps", color="#5F6368", weight=1),
+                Icon(icon="microphone", color="#0B57D0"),
+            ),
+            gap=14,
+            height=52,
+            padding=(18, 0, 18, 0),
+            background="#EBFFFFFF",
+            radius=26,
+        )
+        return Column(children=(bar,), padding=(22, 0, 22, 14))
+
+    def _drawer(self, system: System) -> Widget:
+        wanted = self.query.strip().casefold()
+        found = [app for app in launchable(system) if wanted in app.label.casefold()]
+        found.sort(key=lambda app: app.label.casefold())
+
+        def submit() -> None:
+            if found:
+                system.open_app(found[0].package)
+
+        search = Row(
+            children=(
+                Icon(icon="magnify"),
+                TextField(
+                    key="search_box_input",
+                    value=self.query,
+                    on_change=self._search,
+                    on_submit=submit,
+                    hint="Search apps",
+                    kind="plain",
+                    weight=1,
+                ),
+            ),
+            gap=14,
+            height=52,
+            padding=(18, 0, 18, 0),
+            background="surface_container_high",
+            radius=26,
+        )
+        icons = Grid(
+            columns=DRAWER_COLUMNS, gap=10, children=tuple(app_icon(app, system, color="on_surface") for app in found)
+        )
+        nothing = Text(text=f'No apps found matching "{self.query}"', text_align="center", color="on_surface_variant")
+        body = Column(
+            key="apps_view",
+            children=(
+                search,
+                Scroll(key="apps_list_view", children=(icons if found else nothing,), weight=1, height="fill"),
+            ),
+            gap=20,
+            padding=(20, 16, 20, 0),
+            height="fill",
+            on_swipe=self._swiped,
+        )
+        return Scaffold(background="surface_container_low", body=body)
+
+    def _search(self, text: str) -> None:
+        self.query = text
+
+    def _open_drawer(self) -> None:
+        self.drawer = True
+
+    def _swiped(self, direction: Direction) -> None:
+        if direction == "up":
+            self.drawer = True
+        elif direction == "down":
+            self.show_home()
+
+
+def launchable(system: System) -> list[App]:
+    """Return the installed apps that have an icon."""
+    return [app for app in system.apps() if not app.hidden]
+
+
+def app_icon(app: App, system: System, *, color: str) -> Widget:
+    """Return an app's icon over its label; a tap opens it."""
+    opener: Callable[[], None] = lambda: system.open_app(app.package)  # noqa: E731
+    return AppIcon(
+        text=app.label,
+        description=app.label,
+        on_tap=opener,
+        align="center",
+        gap=6,
+        padding=(0, 8, 0, 8),
+        children=(
+            Avatar(icon=app.icon, color=app.color, size=56),
+            Text(text=app.label, style="label_medium", color=color, max_lines=1, text_align="center"),
+        ),
+    )
+
+
+LAUNCHER = App(
+    package="com.google.android.apps.nexuslauncher",
+    label="Pixel Launcher",
+    icon="home",
+    color="#5F6368",
+    activities=(HomeScreen,),
+    hidden=True,
+)

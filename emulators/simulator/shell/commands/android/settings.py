@@ -1,0 +1,256 @@
+"""settings, svc, service, cmd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from rlfactory.emulators.simulator.android.radios import put_setting
+from rlfactory.emulators.simulator.machine.clock import zone_info
+from rlfactory.emulators.simulator.machine.settings_tables import NAMESPACES
+from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError
+
+_PARCEL: Final = "Result: Parcel(00000000    '....')"
+
+
+def _settings(context: Context) -> int:
+    words = list(context.args)
+    while "--user" in words:
+        at = words.index("--user")
+        del words[at : at + 2]
+    verb, rest = (words[0] if words else ""), words[1:]
+    if not rest:
+        return _settings_usage(context)
+    namespace, *values = rest
+    namespace = namespace.lower()
+    if namespace not in NAMESPACES:
+        return context.fail(f"Invalid namespace '{namespace}'", 255)
+    tables = context.state.settings
+    match verb, values:
+        case "get", [key]:
+            value = dict(tables.items(namespace)).get(key)
+            context.line("null" if value is None else value)
+        case "list", []:
+            for key, value in tables.items(namespace):
+                context.line(f"{key}={value}")
+        case "put", [key, value, *_]:
+            put_setting(context.state, namespace, key, value)
+            context.phone.invalidate()
+        case "delete", [key]:
+            context.line(f"Deleted {int(tables.delete(namespace, key))} rows")
+            context.phone.invalidate()
+        case "reset", [_, *_]:
+            pass
+        case _:
+            return _settings_usage(context)
+    return 0
+
+
+def _settings_usage(context: Context) -> int:
+    context.shell.streams.stderr.write(
+        b"Settings provider (settings) commands:\n"
+        b"  get|delete NAMESPACE KEY\n  put NAMESPACE KEY VALUE\n  list NAMESPACE\n"
+        b"NAMESPACE is one of {system, secure, global}\n"
+    )
+    return 255
+
+
+# --- radios --------------------------------------------------------------------------------------------------------
+
+_ON: Final = frozenset({"enable", "enabled", "on", "yes", "true", "1"})
+_OFF: Final = frozenset({"disable", "disabled", "off", "no", "false", "0"})
+
+
+def _switch(context: Context, word: str, change: Callable[[bool], None]) -> int:
+    if word not in _ON | _OFF:
+        return context.fail(f"bad argument '{word}'", 255)
+    change(word in _ON)
+    return 0
+
+
+def _svc(context: Context) -> int:
+    system = context.phone.system
+    match context.args:
+        case ["wifi" | "bluetooth" | "data" | "nfc" as what, word]:
+            changes = {
+                "wifi": system.set_wifi,
+                "bluetooth": system.set_bluetooth,
+                "data": lambda on: _put(context, "global", "mobile_data", "1" if on else "0"),
+                "nfc": lambda on: _put(context, "global", "nfc_on", "1" if on else "0"),
+            }
+            return _switch(context, word, changes[what])
+        case ["power", "stayon", _] | ["usb", *_]:
+            return 0
+        case ["power", "reboot", *_]:
+            return context.run(["reboot"])
+        case _:
+            context.line(
+                "Available commands:\n    help\n    power\n    data\n    wifi\n    usb\n    nfc\n    bluetooth"
+            )
+            return 0 if context.args in ([], ["help"]) else 1
+
+
+def _put(context: Context, namespace: str, key: str, value: str) -> None:
+    put_setting(context.state, namespace, key, value)
+    context.phone.invalidate()
+
+
+def _service(context: Context) -> int:
+    match context.args:
+        case ["call", "alarm", "3", "s16", zone, *_]:
+            _set_zone(context, zone)
+            context.line(_PARCEL)
+        case ["call", "statusbar", "1", *_]:
+            return context.run(["cmd", "statusbar", "expand-notifications"])
+        case ["call", "statusbar", "2", *_]:
+            return context.run(["cmd", "statusbar", "collapse"])
+        case ["call", _, number, *_] if number.isdigit():
+            context.line(_PARCEL)
+        case ["check", name]:
+            context.line(f"Service {name}: found")
+        case ["list"]:
+            context.line("Found 3 services:\n0\tactivity: []\n1\tpackage: []\n2\twindow: []")
+        case _:
+            raise UsageError("usage: service [list | check SERVICE | call SERVICE CODE [s16 STR]...]")
+    return 0
+
+
+def _set_zone(context: Context, zone: str) -> None:
+    """Set the time zone; as on Android, an unknown one is ignored."""
+    try:
+        zone_info(zone)
+    except ValueError:
+        return
+    context.state.clock.zone = zone
+    context.phone.invalidate()
+
+
+# --- cmd -----------------------------------------------------------------------------------------------------------
+
+_SAME_AS: Final = {
+    "activity": "am",
+    "appops": "appops",
+    "content": "content",
+    "input": "input",
+    "package": "pm",
+    "settings": "settings",
+    "window": "wm",
+}
+
+
+def _cmd(context: Context) -> int:
+    if not context.args:
+        context.shell.streams.stderr.write(b"cmd: No service specified; use -l to list all running services\n")
+        return 20
+    service, *rest = context.args
+    if service in {"-l", "-w"}:
+        context.line("Currently running services:\n  " + "\n  ".join(sorted({*_SAME_AS, *_SERVICES})))
+        return 0
+    if service in _SAME_AS:
+        return context.run([_SAME_AS[service], *rest])
+    handler = _SERVICES.get(service)
+    if handler is None:
+        context.shell.streams.stderr.write(f"cmd: Can't find service: {service}\n".encode("utf-8", "replace"))
+        return 20
+    return handler(context, rest)
+
+
+def _unknown(context: Context, words: list[str]) -> int:
+    context.shell.streams.stderr.write(f"Unknown command: {' '.join(words)[:80]}\n".encode("utf-8", "replace"))
+    return 255
+
+
+def _cmd_wifi(context: Context, words: list[str]) -> int:
+    match words:
+        case ["set-wifi-enabled", word]:
+            return _switch(context, word, context.phone.system.set_wifi)
+        case ["status"]:
+            on = context.state.settings.flag("global", "wifi_on")
+            context.line(f"Wifi is {'enabled' if on else 'disabled'}")
+            return 0
+        case _:
+            return 0
+
+
+def _cmd_bluetooth(context: Context, words: list[str]) -> int:
+    return _switch(context, words[0] if words else "", context.phone.system.set_bluetooth)
+
+
+def _cmd_connectivity(context: Context, words: list[str]) -> int:
+    match words:
+        case ["airplane-mode"]:
+            on = context.state.settings.flag("global", "airplane_mode_on")
+            context.line("enabled" if on else "disabled")
+            return 0
+        case ["airplane-mode", word]:
+            return _switch(context, word, context.phone.system.set_airplane_mode)
+        case _:
+            return _unknown(context, words)
+
+
+def _cmd_statusbar(context: Context, words: list[str]) -> int:
+    match words[:1]:
+        case ["expand-notifications" | "expand-settings"]:
+            context.state.view.overlay = "shade"
+            context.state.view.keyboard_open = False
+        case ["collapse"]:
+            context.state.view.overlay = ""
+        case _:
+            return _unknown(context, words)
+    context.phone.invalidate()
+    return 0
+
+
+def _cmd_uimode(context: Context, words: list[str]) -> int:
+    modes = {"no": "1", "yes": "2", "auto": "0"}
+    match words:
+        case ["night"]:
+            pass
+        case ["night", word] if word in modes:
+            _put(context, "secure", "ui_night_mode", modes[word])
+        case _:
+            return _unknown(context, words)
+    current = context.state.settings.get("secure", "ui_night_mode", "1")
+    names = {value: name for name, value in modes.items()}
+    context.line(f"Night mode: {names.get(current, 'no')}")
+    return 0
+
+
+def _cmd_notification(context: Context, words: list[str]) -> int:
+    if words[:1] == ["list"]:
+        for note in context.state.notifications:
+            context.line(f"0|{note.package}|{note.id}|null|10000")
+    return 0
+
+
+def _cmd_clipboard(context: Context, words: list[str]) -> int:
+    match words:
+        case ["get", *_]:
+            context.line(context.phone.system.clipboard)
+        case ["set", text]:
+            context.phone.system.clipboard = text
+        case _:
+            return _unknown(context, words)
+    return 0
+
+
+def _cmd_nothing(context: Context, words: list[str]) -> int:
+    return 0
+
+
+_SERVICES: Final[Mapping[str, Callable[[Context, list[str]], int]]] = {
+    "bluetooth_manager": _cmd_bluetooth,
+    "clipboard": _cmd_clipboard,
+    "connectivity": _cmd_connectivity,
+    "device_config": _cmd_nothing,
+    "jobscheduler": _cmd_nothing,
+    "notification": _cmd_notification,
+    "overlay": _cmd_nothing,
+    "power": _cmd_nothing,
+    "role": _cmd_nothing,
+    "statusbar": _cmd_statusbar,
+    "uimode": _cmd_uimode,
+    "wifi": _cmd_wifi,
+}
+
+COMMANDS: Final[Mapping[str, Command]] = {"cmd": _cmd, "service": _service, "settings": _settings, "svc": _svc}

@@ -1,0 +1,314 @@
+"""Changing the tree: mkdir, rm, rmdir, cp, mv, touch, ln, mktemp, truncate, dd."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Final
+
+from rlfactory.emulators.simulator.machine.clock import zone_info
+from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError, split_options
+from rlfactory.emulators.simulator.shell.commands.files.attributes import parsed_mode
+
+_MAX_FILE: Final = 256 * 1024 * 1024
+
+
+def _each(context: Context, operands: list[str], handle: Callable[[str, str], None]) -> int:
+    """Call `handle` with each operand and its path; report what fails and go on."""
+    if not operands:
+        raise UsageError("Needs 1 argument")
+    status = 0
+    for operand in operands:
+        try:
+            handle(operand, context.path(operand))
+        except OSError as error:
+            context.report(error)
+            status = 1
+    return status
+
+
+def _mkdir(context: Context) -> int:
+    options, operands = split_options(context.args, "pvZ", "m")
+    files, status = context.files, 0
+    if not operands:
+        raise UsageError("Needs 1 argument")
+    for operand in operands:
+        path = context.path(operand)
+        try:
+            if "p" in options:
+                files.make_dirs(path)
+            else:
+                files.make_dir(path)
+            if "m" in options:
+                files.set_mode(path, parsed_mode(options["m"], 0o777, is_dir=True))
+        except OSError as error:
+            context.error(f"'{operand}': {error.strerror}")
+            status = 1
+    return status
+
+
+def _rm(context: Context) -> int:
+    options, operands = split_options(context.args, "frRiv")
+    if not operands:
+        if "f" in options:
+            return 0
+        raise UsageError("Needs 1 argument")
+    recursive, status = bool({"r", "R"} & options.keys()), 0
+    for operand in operands:
+        path = context.path(operand)
+        if posixpath.basename(operand.rstrip("/")) in {".", ".."}:
+            status = context.fail(f"bad path {operand}")
+            continue
+        try:
+            if context.files.is_dir(path) and not recursive:
+                status = context.fail(f"{operand}: Is a directory")
+                continue
+            context.files.remove(path, recursive=recursive)
+        except FileNotFoundError as error:
+            if "f" not in options:
+                context.report(error)
+                status = 1
+        except OSError as error:
+            context.report(error)
+            status = 1
+    return status
+
+
+def _rmdir(context: Context) -> int:
+    options, operands = split_options(context.args, "p")
+
+    def handle(operand: str, path: str) -> None:
+        if context.files.is_file(path):
+            context.files.list(path)
+        context.files.remove(path)
+        if "p" in options:
+            parent = posixpath.dirname(path.rstrip("/"))
+            while parent not in {"", "/"}:
+                context.files.remove(parent)
+                parent = posixpath.dirname(parent)
+
+    return _each(context, operands, handle)
+
+
+def _destination(context: Context, sources: list[str], target: str, *, into: bool) -> Callable[[str], str]:
+    """Return where each source goes: into the target directory, or to the target name."""
+    folder = context.path(target)
+    if into and context.files.is_dir(folder):
+
+        def inside(source: str) -> str:
+            name = posixpath.basename(source.rstrip("/"))
+            # `SRC/.` means the content of SRC, so it goes to the target itself.
+            return folder if name in {".", ""} else f"{folder.rstrip('/')}/{name}"
+
+        return inside
+    if len(sources) > 1:
+        raise UsageError(f"'{target}' not directory")
+    return lambda _: folder
+
+
+def _cp(context: Context) -> int:
+    options, operands = split_options(context.args, "adDfFHiLlnPprRsTuv", "t")
+    if "t" in options:
+        operands.append(options["t"])
+    if len(operands) < 2:
+        raise UsageError("Needs 2 arguments")
+    *sources, target = operands
+    recursive = bool({"a", "r", "R"} & options.keys())
+    preserve = bool({"a", "p"} & options.keys())
+    destination = _destination(context, sources, target, into="T" not in options)
+    status = 0
+    for source in sources:
+        path = context.path(source)
+        try:
+            if not context.files.exists(path):
+                status = context.fail(f"bad '{source}': No such file or directory")
+                continue
+            if context.files.is_dir(path) and not recursive:
+                status = context.fail(f"Skipped dir '{source}'")
+                continue
+            goal = destination(source)
+            if "n" not in options or not context.files.exists(goal):
+                _copy(context, path, goal, preserve=preserve)
+        except OSError as error:
+            context.error(f"'{source}': {error.strerror}")
+            status = 1
+    return status
+
+
+def _copy(context: Context, source: str, target: str, *, preserve: bool) -> None:
+    """Copy a file or directory to a name; an existing directory is merged into."""
+    files = context.files
+    if files.is_dir(source) and files.is_dir(target):
+        context.shell.budget.step()
+        for name in files.list(source):
+            _copy(context, f"{source.rstrip('/')}/{name}", f"{target.rstrip('/')}/{name}", preserve=preserve)
+        if preserve:
+            entry = files.stat(source)
+            files.set_mode(target, entry.mode)
+            files.set_owner(target, entry.uid, entry.gid)
+            files.set_times(target, entry.modified_ns)
+    else:
+        files.copy(source, target, recursive=True, preserve=preserve)
+
+
+def _mv(context: Context) -> int:
+    options, operands = split_options(context.args, "finTvx", "t")
+    if "t" in options:
+        operands.append(options["t"])
+    if len(operands) < 2:
+        raise UsageError("Needs 2 arguments")
+    *sources, target = operands
+    destination = _destination(context, sources, target, into="T" not in options)
+    status = 0
+    for source in sources:
+        path = context.path(source)
+        if not context.files.exists(path):
+            status = context.fail(f"bad '{source}': No such file or directory")
+            continue
+        try:
+            goal = destination(source)
+            if "n" not in options or not context.files.exists(goal):
+                context.files.rename(path, goal)
+        except OSError as error:
+            context.error(f"'{source}': {error.strerror}")
+            status = 1
+    return status
+
+
+# --- times and sizes -----------------------------------------------------------------------------------------------
+
+
+def _touch(context: Context) -> int:
+    options, operands = split_options(context.args, "acmf", "dtr")
+    when_ns = _touch_time(context, options)
+
+    def handle(operand: str, path: str) -> None:
+        if context.files.exists(path):
+            context.files.set_times(path, when_ns)
+        elif "c" not in options:
+            context.files.write(path, b"", modified_ns=when_ns)
+
+    return _each(context, operands, handle)
+
+
+def _touch_time(context: Context, options: Mapping[str, str]) -> int:
+    if "r" in options:
+        return context.files.stat(context.path(options["r"])).modified_ns
+    clock = context.state.clock
+    if "d" in options:
+        text = options["d"]
+        if re.fullmatch(r"@\d{1,11}(\.\d{1,9})?", text):
+            whole, _, fraction = text[1:].partition(".")
+            return int(whole) * 10**9 + int(fraction.ljust(9, "0") or "0")
+        when = datetime.fromisoformat(text)
+        when = when if when.tzinfo else when.replace(tzinfo=zone_info(clock.zone))
+        return round(when.timestamp() * 1000) * 1_000_000
+    if "t" in options:
+        match = re.fullmatch(r"(\d\d)?(\d\d)?(\d{8})(?:\.(\d\d))?", options["t"])
+        if match is None:
+            raise UsageError(f"bad time '{options['t']}'")
+        century, year, rest, seconds = match.groups()
+        if century and not year:
+            century, year = "20", century
+        full_year = f"{century or '20'}{year}" if year else str(clock.now().year)
+        when = datetime.strptime(f"{full_year}{rest}{seconds or '00'}", "%Y%m%d%H%M%S")
+        return round(when.replace(tzinfo=zone_info(clock.zone)).timestamp() * 1000) * 1_000_000
+    return clock.wall_ns()
+
+
+def _truncate(context: Context) -> int:
+    options, operands = split_options(context.args, "c", "s")
+    match = re.fullmatch(r"([-+]?)(\d{1,12})([kKmMgG]?)", options.get("s", ""))
+    if match is None:
+        raise UsageError("needs -s SIZE")
+    factor = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}[match.group(3).lower()]
+
+    def handle(operand: str, path: str) -> None:
+        if "c" in options and not context.files.exists(path):
+            return
+        content = context.files.read(path) if context.files.exists(path) else b""
+        amount = int(match.group(2)) * factor
+        size = {"": amount, "+": len(content) + amount, "-": max(0, len(content) - amount)}[match.group(1)]
+        if size > _MAX_FILE:
+            raise UsageError(f"{operand}: File too large")
+        context.files.write(path, content[:size].ljust(size, b"\0"))
+
+    return _each(context, operands, handle)
+
+
+def _dd(context: Context) -> int:
+    values = dict(arg.partition("=")[::2] for arg in context.args)
+    sizes = {name: _dd_number(values[name]) for name in ("bs", "count", "skip", "seek") if name in values}
+    block, count = sizes.get("bs", 512), sizes.get("count")
+    wanted = None if count is None else block * count
+    if (wanted or 0) > _MAX_FILE or block > _MAX_FILE:
+        raise UsageError("bad count: File too large")
+    source = values.get("if", "-")
+    if source in {"/dev/zero", "/dev/urandom", "/dev/random"}:
+        if wanted is None:
+            raise UsageError("count is needed for an endless input")
+        data = bytes(wanted)
+    else:
+        data = context.read(source)[sizes.get("skip", 0) * block :][:wanted]
+    if "of" in values:
+        path = context.path(values["of"])
+        offset = sizes.get("seek", 0) * block
+        if offset + len(data) > _MAX_FILE:
+            raise UsageError("bad seek: File too large")
+        before = context.files.read(path)[:offset] if offset and context.files.exists(path) else b""
+        context.files.write(path, before.ljust(offset, b"\0") + data)
+    else:
+        context.write(data)
+    whole, part = divmod(len(data), block) if block else (0, 0)
+    records = f"{whole}+{int(part > 0)}"
+    context.shell.streams.stderr.write(
+        f"{records} records in\n{records} records out\n{len(data)} bytes copied\n".encode()
+    )
+    return 0
+
+
+def _dd_number(text: str) -> int:
+    match = re.fullmatch(r"(\d{1,12})([kKmM]?)", text)
+    if match is None:
+        raise UsageError(f"bad number '{text}'")
+    return int(match.group(1)) * {"": 1, "k": 1024, "m": 1024**2}[match.group(2).lower()]
+
+
+def _mktemp(context: Context) -> int:
+    options, operands = split_options(context.args, "dqut", "p")
+    template = operands[0] if operands else "tmp.XXXXXXXXXX"
+    if not template.endswith("XXXXXX"):
+        raise UsageError("need 6 X")
+    stem = template.rstrip("X")
+    folder = options.get("p", "/data/local/tmp" if not operands or "t" in options else "")
+    base = posixpath.join(folder, stem) if folder else context.path(stem)
+    number = 0
+    while context.files.exists(path := f"{base}{number:06d}"):
+        number += 1
+    if "u" not in options:
+        if "d" in options:
+            context.files.make_dir(path, mode=0o700)
+        else:
+            context.files.write(path, b"", mode=0o600)
+    context.line(path)
+    return 0
+
+
+def _ln(context: Context) -> int:
+    return context.fail("links are not supported by this file system")
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "cp": _cp,
+    "dd": _dd,
+    "ln": _ln,
+    "mkdir": _mkdir,
+    "mktemp": _mktemp,
+    "mv": _mv,
+    "rm": _rm,
+    "rmdir": _rmdir,
+    "touch": _touch,
+    "truncate": _truncate,
+}

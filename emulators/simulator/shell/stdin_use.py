@@ -1,0 +1,104 @@
+"""Does a command line read its standard input? adb may hold the input open for ever, so only readers wait for it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rlfactory.emulators.simulator.shell.parser import parse
+from rlfactory.emulators.simulator.shell.syntax import (
+    Case,
+    Command,
+    Compound,
+    For,
+    Group,
+    If,
+    Pipeline,
+    Script,
+    ShellSyntaxError,
+    Simple,
+    Subshell,
+    While,
+    Word,
+)
+
+_OPERANDS: Final = {
+    **dict.fromkeys(("cat", "md5sum", "sha1sum", "sha256sum", "wc", "head", "tail", "sort", "uniq", "cut", "rev"), 0),
+    **dict.fromkeys(("base64", "od", "xxd", "hexdump", "gzip", "gunzip", "zcat", "sh", "tac", "nl", "strings"), 0),
+    **dict.fromkeys(("grep", "egrep", "fgrep", "sed", "awk", "sqlite3"), 1),
+    **dict.fromkeys(("tee", "tr", "xargs", "read"), 1_000),
+}
+"""Command -> it reads its input when it has at most this many operands."""
+_OPTIONS_WITH_VALUE: Final = frozenset({"-n", "-c", "-k", "-t", "-d", "-f", "-m", "-A", "-B", "-C", "-w", "-s"})
+_WRAPPERS: Final = frozenset({"toybox", "busybox", "exec", "time", "nohup", "command"})
+
+
+def reads_stdin(command: str) -> bool:
+    """Tell whether a command of the line takes the line's own input; False for what is no command line."""
+    try:
+        return _script_reads(parse(command))
+    except ShellSyntaxError:
+        return False
+
+
+def _script_reads(script: Script) -> bool:
+    return any(
+        _pipeline_reads(pipeline) for joined in script for pipeline in (joined.first, *(p for _, p in joined.rest))
+    )
+
+
+def _pipeline_reads(pipeline: Pipeline) -> bool:
+    return bool(pipeline.commands) and _command_reads(pipeline.commands[0])
+
+
+def _command_reads(command: Command) -> bool:
+    if any(redirect.operator.startswith("<") for redirect in command.redirects):
+        return False
+    return _simple_reads(command) if isinstance(command, Simple) else _compound_reads(command)
+
+
+def _compound_reads(command: Compound) -> bool:
+    match command.body:
+        case Subshell(body) | Group(body) | For(body=body):
+            scripts = [body]
+        case While(condition, body):
+            scripts = [condition, body]
+        case If(branches, otherwise):
+            scripts = [script for branch in branches for script in branch] + [otherwise]
+        case Case(branches=cases):
+            scripts = [script for _, script in cases]
+    return any(_script_reads(script) for script in scripts)
+
+
+def _simple_reads(command: Simple) -> bool:
+    words = [_plain(word) for word in command.words]
+    while words and words[0] in _WRAPPERS:
+        del words[0]
+    if not words:
+        return False
+    match words[0], words[1:]:
+        case (("pm" | "cmd"), arguments):
+            return "-S" in arguments
+        case "dd", arguments:
+            return not any(argument.startswith("if=") for argument in arguments)
+        case "sh", arguments if "-c" in arguments:
+            return False
+        case name, arguments:
+            return name in _OPERANDS and ("-" in arguments or _operand_count(arguments) <= _OPERANDS[name])
+
+
+def _operand_count(arguments: list[str]) -> int:
+    count = 0
+    value_follows = False
+    for argument in arguments:
+        if value_follows:
+            value_follows = False
+        elif argument in _OPTIONS_WITH_VALUE:
+            value_follows = True
+        elif not argument.startswith("-"):
+            count += 1
+    return count
+
+
+def _plain(word: Word) -> str:
+    """Return the word's text; what only the running shell knows becomes some operand."""
+    return "".join(getattr(part, "text", "?") for part in word.parts)

@@ -1,0 +1,369 @@
+"""What the phone itself draws around and over apps: status bar, navigation bar, shade, recents, toast.
+
+Each is a pure function from the phone to a widget (the bars: from the few facts they show, so that their pictures are
+kept).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rlfactory.emulators.simulator.apps.settings.display import brightness, set_brightness
+from rlfactory.emulators.simulator.view.widgets import (
+    Avatar,
+    Button,
+    Column,
+    Grid,
+    Icon,
+    IconButton,
+    Picture,
+    Row,
+    Scroll,
+    Slider,
+    Spacer,
+    Stack,
+    Text,
+    Widget,
+)
+
+if TYPE_CHECKING:
+    from rlfactory.emulators.simulator.machine.state import Notification
+    from rlfactory.emulators.simulator.machine.task_stack import ActivityRecord, Task
+    from rlfactory.emulators.simulator.phone import Phone
+
+    TaskPicture = Callable[[Phone, ActivityRecord], tuple[tuple[Any, ...], ...]]
+
+PACKAGE = "com.android.systemui"
+CARD_DP = 300.0
+"""Height of a task's picture in the overview."""
+PICTURED_TASKS = 3
+"""Tasks further down the overview show their icon only: nobody sees them without scrolling."""
+STATUS_BAR_DP = 30.0
+NAVIGATION_BAR_DP = 48.0
+
+
+@dataclass(frozen=True, slots=True)
+class StatusFacts:
+    """What the status bar shows."""
+
+    clock: str
+    wifi: bool
+    bluetooth: bool
+    airplane: bool
+    notifications: tuple[str, ...]
+    """Icon names, newest first."""
+
+
+def clock_text(phone: Phone) -> str:
+    """Return the time of day as the status bar shows it."""
+    now = phone.system.now()
+    if phone.state.settings.get("system", "time_12_24", "24") == "12":
+        return f"{now.hour % 12 or 12}:{now.minute:02d}"
+    return f"{now:%H:%M}"
+
+
+def status_facts(phone: Phone) -> StatusFacts:
+    """Read what the status bar shows off the phone's state."""
+    settings = phone.state.settings
+    icons = dict.fromkeys(note.icon for note in reversed(phone.state.notifications))
+    return StatusFacts(
+        clock=clock_text(phone),
+        wifi=settings.flag("global", "wifi_on"),
+        bluetooth=settings.flag("global", "bluetooth_on"),
+        airplane=settings.flag("global", "airplane_mode_on"),
+        notifications=tuple(icons)[:3],
+    )
+
+
+def status_bar(facts: StatusFacts, color: str) -> Widget:
+    """Return the bar at the top; `color` is that of its content."""
+    right = (
+        *(("bluetooth",) if facts.bluetooth else ()),
+        *(("wifi-strength-4",) if facts.wifi else ()),
+        "airplane" if facts.airplane else "network-strength-4",
+        "battery",
+    )
+    return Row(
+        children=(
+            Text(text=facts.clock, style="status_bar", color=color, max_lines=1),
+            Spacer(width=6),
+            *(Icon(icon=icon, size=15, color=color) for icon in facts.notifications),
+            Spacer(weight=1),
+            *(Icon(icon=icon, size=15, color=color) for icon in right),
+        ),
+        gap=4,
+        padding=(22, 3, 20, 0),
+    )
+
+
+# --- navigation bar ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class NavigationKey(Stack):
+    """One of the three buttons; `code` is the Android key that it presses."""
+
+    code: str
+
+
+def navigation_bar(color: str, background: str | None, *, keyboard: bool) -> Widget:
+    """Return the bar at the bottom; with the keyboard open, Back points down."""
+    back = ("chevron-down", 26) if keyboard else ("play", 19)
+    buttons = (
+        ("BACK", "Back", *back),
+        ("HOME", "Home", "circle", 15),
+        ("APP_SWITCH", "Overview", "square-rounded", 15),
+    )
+    keys = tuple(
+        NavigationKey(
+            code=code,
+            description=description,
+            children=((_navigation_icon(icon, size, color), "center", "center"),),
+            width=96,
+            height="fill",
+        )
+        for code, description, icon, size in buttons
+    )
+    return Row(children=keys, justify="center", align="stretch", gap=24, background=background)
+
+
+def _navigation_icon(icon: str, size: float, color: str) -> Widget:
+    if icon != "play":
+        return Icon(icon=icon, size=size, color=color)
+    from rlfactory.emulators.simulator.view.widgets import Canvas
+
+    triangle = ("polygon", ((12.5, 2.0), (12.5, 16.0), (1.5, 9.0)), color)
+    return Canvas(width=18, height=18, operations=(triangle,))
+
+
+# --- notification shade --------------------------------------------------------------------------------------------
+
+
+def shade(phone: Phone, close: Callable[[], None]) -> Widget:
+    """Return quick settings and notifications; covers the whole screen."""
+    now = phone.system.now()
+    header = Row(
+        children=(
+            Text(key="clock", text=clock_text(phone), style="headline_medium"),
+            Spacer(weight=1),
+            Text(key="date", text=f"{now:%a, %b} {now.day}", style="title_small", color="on_surface_variant"),
+        ),
+        padding=(8, 0, 8, 0),
+    )
+    slider = Slider(
+        key="slider",
+        description="Display brightness",
+        value=(brightness(phone.system) - 1) / 254,
+        on_change=lambda value: set_brightness(phone.system, value),
+    )
+    parts: list[Widget] = [header, slider, _tiles(phone, close), Spacer(height=4)]
+    notes = sorted(phone.state.notifications, key=lambda note: -note.posted_ns)
+    parts.extend(_notification(phone, note, close) for note in notes)
+    if not notes:
+        parts.append(
+            Text(text="No notifications", text_align="center", color="on_surface_variant", padding=(0, 24, 0, 0))
+        )
+    else:
+        parts.append(
+            Row(
+                children=(Button(key="dismiss_text", text="Clear all", kind="tonal", on_tap=_clear(phone)),),
+                justify="end",
+            )
+        )
+    return Column(
+        key="quick_settings_panel",
+        children=(Scroll(key="shade", children=tuple(parts), gap=12, weight=1, height="fill"),),
+        padding=(16, 12, 16, 0),
+        background="surface_container",
+        height="fill",
+    )
+
+
+def _clear(phone: Phone) -> Callable[[], None]:
+    def clear() -> None:
+        phone.state.notifications = ()
+
+    return clear
+
+
+def _tiles(phone: Phone, close: Callable[[], None]) -> Widget:
+    system, flag = phone.system, phone.state.settings.flag
+    wifi, bluetooth = flag("global", "wifi_on"), flag("global", "bluetooth_on")
+    airplane, dark = flag("global", "airplane_mode_on"), is_dark(phone)
+
+    def settings() -> None:
+        close()
+        if system.app("com.android.settings") is not None:
+            system.open_app("com.android.settings")
+
+    def toggle_dark() -> None:
+        phone.state.settings.put("secure", "ui_night_mode", "1" if dark else "2")
+
+    return Grid(
+        columns=2,
+        gap=8,
+        children=(
+            _tile(
+                "wifi" if wifi else "wifi-off",
+                "Internet",
+                "AndroidWifi" if wifi else "Off",
+                wifi,
+                lambda: system.set_wifi(not wifi),
+            ),
+            _tile(
+                "bluetooth" if bluetooth else "bluetooth-off",
+                "Bluetooth",
+                "On" if bluetooth else "Off",
+                bluetooth,
+                lambda: system.set_bluetooth(not bluetooth),
+            ),
+            _tile(
+                "airplane",
+                "Airplane mode",
+                "On" if airplane else "Off",
+                airplane,
+                lambda: system.set_airplane_mode(not airplane),
+            ),
+            _tile("theme-light-dark", "Dark theme", "On" if dark else "Off", dark, toggle_dark),
+            _tile("cog-outline", "Settings", "", False, settings),
+            _tile("battery", "Battery Saver", "Off", False, None),
+        ),
+    )
+
+
+def is_dark(phone: Phone) -> bool:
+    """Say whether the dark theme is on."""
+    return phone.state.settings.get("secure", "ui_night_mode", "1") == "2"
+
+
+def _tile(icon: str, title: str, state: str, on: bool, on_tap: Callable[[], None] | None) -> Widget:
+    color = "on_primary" if on else "on_surface"
+    texts: tuple[Widget, ...] = (Text(text=title, style="title_small", color=color, max_lines=1),)
+    if state:
+        texts += (Text(text=state, style="body_small", color=color, max_lines=1),)
+    return Row(
+        class_name="android.widget.Switch" if state else "android.widget.Button",
+        key=title.lower().replace(" ", "_"),
+        description=title,
+        selected=on,
+        on_tap=on_tap,
+        children=(Icon(icon=icon, color=color, size=22), Column(children=texts, weight=1)),
+        gap=12,
+        min_height=64,
+        padding=(18, 0, 12, 0),
+        background="primary" if on else "surface_container_highest",
+        radius=20,
+    )
+
+
+def _notification(phone: Phone, note: Notification, close: Callable[[], None]) -> Widget:
+    app = phone.system.app(note.package)
+
+    def open_it() -> None:
+        close()
+        if app is not None:
+            phone.system.open_app(note.package)
+
+    return Row(
+        children=(
+            Avatar(icon=note.icon, color=app.color if app else "primary", size=36),
+            Column(
+                children=(
+                    Text(text=app.label if app else note.package, style="body_small", color="on_surface_variant"),
+                    Text(key="android:id/title", text=note.title, style="title_small", max_lines=1),
+                    Text(key="android:id/text", text=note.text, style="body_medium", max_lines=3),
+                ),
+                weight=1,
+            ),
+        ),
+        gap=14,
+        padding=(16, 14, 16, 14),
+        background="surface_container_lowest",
+        radius=24,
+        on_tap=open_it,
+    )
+
+
+# --- recents -------------------------------------------------------------------------------------------------------
+
+
+def recents(phone: Phone, close: Callable[[], None], picture: TaskPicture) -> Widget:
+    """Return the overview: a card per task, the latest first; `picture` draws what a task shows."""
+    tasks = phone.state.tasks.recents()
+
+    def clear_all() -> None:
+        for task in tasks:
+            phone.navigator.remove_task(task.id)
+        close()
+
+    cards: tuple[Widget, ...] = tuple(
+        _task_card(phone, task, close, picture if number < PICTURED_TASKS else None)
+        for number, task in enumerate(tasks)
+    )
+    if not cards:
+        empty = Text(
+            key="no_recents", text="No recent items", style="title_medium", text_align="center", padding=(0, 240, 0, 0)
+        )
+        return Column(children=(empty,), background="surface_container", height="fill")
+    clear = Row(children=(Button(key="clear_all", text="Clear all", kind="tonal", on_tap=clear_all),), justify="center")
+    return Column(
+        key="overview_panel",
+        children=(Scroll(key="recents", children=(*cards, clear), gap=16, weight=1, height="fill"),),
+        padding=(40, 24, 40, 16),
+        background="surface_container_high",
+        height="fill",
+    )
+
+
+def _task_card(phone: Phone, task: Task, close: Callable[[], None], picture: TaskPicture | None) -> Widget:
+    app = phone.catalog.app(task.package)
+    label, icon, color = (app.label, app.icon, app.color) if app else (task.package, "android", "#5F6368")
+
+    def show() -> None:
+        close()
+        phone.navigator.show_task(task.id)
+
+    def dismiss(direction: str) -> None:
+        if direction in {"left", "right"}:
+            phone.navigator.remove_task(task.id)
+
+    header = Row(
+        children=(
+            Avatar(icon=icon, color=color, size=36),
+            Text(text=label, style="title_medium", weight=1, max_lines=1),
+            IconButton(icon="close", description=f"Close {label}", on_tap=lambda: dismiss("left"), key="dismiss_task"),
+        ),
+        gap=14,
+        padding=(16, 8, 4, 8),
+    )
+    screen: Widget
+    if picture is None:
+        screen = Stack(children=((Icon(icon=icon, size=72, color=color), "center", "center"),), height=CARD_DP)
+    else:
+        screen = Picture(operations=picture(phone, task.top), source_width_px=phone.width_px, height=CARD_DP)
+    return Column(
+        key="task",
+        description=label,
+        children=(header, screen, Spacer(height=20)),
+        background="surface",
+        radius=24,
+        on_tap=show,
+        on_swipe=dismiss,
+    )
+
+
+# --- toast ---------------------------------------------------------------------------------------------------------
+
+
+def toast(text: str) -> Widget:
+    """Return the short message near the bottom."""
+    return Row(
+        children=(
+            Text(key="android:id/message", text=text, style="body_medium", color="inverse_on_surface", max_lines=2),
+        ),
+        padding=(22, 13, 22, 13),
+        background="inverse_surface",
+        radius=24,
+    )

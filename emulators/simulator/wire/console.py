@@ -1,0 +1,185 @@
+"""The emulator console of a simulated phone: what `adb emu` and telnet speak to Android's emulator."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import shlex
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from rlfactory.emulators.simulator.machine.snapshots import SnapshotStore
+from rlfactory.emulators.simulator.wire.gate import PhoneGate
+
+log = logging.getLogger(__name__)
+
+MAX_LINE: Final = 16 * 1024
+_GREETING = "Android Console: type 'help' for a list of commands\r\nOK\r\n"
+_HELP = """Android console commands:
+
+    help|h|?         print a list of commands
+    ping             check if the emulator is alive
+    quit|exit        quit control session
+    auth             user authentication for the emulator console
+    avd              control virtual device execution
+    sms              SMS related commands
+    gsm              GSM related commands
+    kill             terminate the emulator
+"""
+
+
+class ConsoleError(Exception):
+    """The command failed; the message follows `KO: `."""
+
+
+class ConsoleServer:
+    """Serves one phone's console port."""
+
+    def __init__(self, gate: PhoneGate, snapshots: SnapshotStore, *, name: str, kill: Callable[[], None]) -> None:
+        """Args: kill: ends the phone."""
+        self._gate = gate
+        self._snapshots = snapshots
+        self._name = name
+        self._kill = kill
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+        self._commands: dict[str, Callable[[list[str]], Awaitable[str]]] = {
+            "avd name": self._avd_name,
+            "avd status": self._avd_status,
+            "avd snapshot": self._avd_snapshot,
+            "gsm": self._gsm,
+        }
+
+    async def start(self, host: str, port: int = 0) -> int:
+        """Listen, and return the port (the kernel's choice for 0). Raises: OSError."""
+        self._server = await asyncio.start_server(self._accept, host, port, limit=MAX_LINE)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def close(self) -> None:
+        """Stop listening and cut all connections."""
+        if self._server is not None:
+            self._server.close()
+        for connection in tuple(self._connections):
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            writer.write(_GREETING.encode())
+            await self._converse(reader, writer)
+        except (ConnectionError, asyncio.CancelledError):
+            pass
+        except ValueError as error:
+            log.info("closing a console connection: %s", error)
+        finally:
+            self._connections.discard(task)
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            text = line.decode("utf-8", "replace").strip()
+            match text.split():
+                case []:
+                    continue
+                case ["quit" | "exit", *_]:
+                    return
+                case ["kill", *_]:
+                    writer.write(b"OK: killing emulator, bye bye\r\n")
+                    await writer.drain()
+                    self._kill()
+                    return
+                case _:
+                    writer.write(await self._answer(text))
+                    await writer.drain()
+
+    async def _answer(self, line: str) -> bytes:
+        """Return what a command prints, with the OK or KO that ends it."""
+        try:
+            text = await self._run(line)
+        except ConsoleError as error:
+            return f"KO: {error}\r\n".encode()
+        return text.replace("\n", "\r\n").encode() + b"OK\r\n"
+
+    async def _run(self, line: str) -> str:
+        words = line.split()
+        match words[0]:
+            case "help" | "h" | "?":
+                return _HELP
+            case "ping":
+                return "I am alive!\n"
+            case "auth":
+                return "Android Console: type 'help' for a list of commands\n"
+            case "sms" if words[1:2] == ["send"]:
+                return await self._sms_send(*line.split(maxsplit=3)[2:])
+        for length in (2, 1):
+            command = self._commands.get(" ".join(words[:length]))
+            if command is not None:
+                return await command(words[length:])
+        raise ConsoleError("unknown command, try 'help'")
+
+    # --- commands
+
+    async def _avd_name(self, words: list[str]) -> str:
+        return f"{self._name}\n"
+
+    async def _avd_status(self, words: list[str]) -> str:
+        return "virtual device is running\n"
+
+    async def _avd_snapshot(self, words: list[str]) -> str:
+        match words:
+            case ["list"]:
+                names = self._snapshots.names()
+                return "".join(f"{name}\n" for name in names) or "There is no snapshot available.\n"
+            case ["save", name]:
+                await self._gate.call(lambda phone: self._save(name))
+            case ["load", name]:
+                await self._gate.call(lambda phone: self._load(name))
+            case ["del" | "delete" | "remove", name]:
+                if not self._snapshots.delete(name):
+                    raise ConsoleError(f"no snapshot {name!r}")
+            case _:
+                raise ConsoleError("usage: avd snapshot list|save NAME|load NAME|del NAME")
+        return ""
+
+    def _save(self, name: str) -> None:
+        try:
+            self._snapshots.save(self._gate.phone, name)
+        except OverflowError as error:
+            raise ConsoleError(str(error)) from error
+
+    def _load(self, name: str) -> None:
+        try:
+            self._snapshots.load(self._gate.phone, name)
+        except KeyError:
+            raise ConsoleError(f"no snapshot {name!r}") from None
+
+    async def _sms_send(self, number: str = "", body: str = "") -> str:
+        """An SMS comes in: it lands in the provider's inbox, which the messages app shows."""
+        if not body:
+            raise ConsoleError("missing argument, try 'sms send <phonenumber> <text message>'")
+        command = (
+            f"content insert --uri content://sms/inbox --bind address:s:{shlex.quote(number)} "
+            f"--bind body:s:{shlex.quote(body)}"
+        )
+        output = await self._gate.call(lambda phone: phone.shell(command))
+        if output.exit_code:
+            raise ConsoleError("this phone has no messages provider")
+        return ""
+
+    async def _gsm(self, words: list[str]) -> str:
+        states = {"call": 1, "accept": 2, "cancel": 0}
+        if len(words) != 2 or words[0] not in states:
+            raise ConsoleError("usage: gsm call|accept|cancel NUMBER")
+
+        def ring() -> None:
+            self._gate.phone.state.call_state = states[words[0]]
+            self._gate.phone.invalidate()
+
+        await self._gate.call(lambda phone: ring())
+        return ""

@@ -1,0 +1,376 @@
+"""The JSON-RPC methods of uiautomator2's server (com.wetest.uia2), on a simulated phone."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Callable
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any, Final
+
+from rlfactory.emulators.device.device import ImageSpec
+from rlfactory.emulators.device.keys import KEY_NAMES
+from rlfactory.emulators.device.ui import Bounds, UiNode, to_xml
+from rlfactory.emulators.simulator.android.finger import Finger
+from rlfactory.emulators.simulator.wire.gate import PhoneGate
+from rlfactory.emulators.simulator.wire.uia2_selector import Selector, find_all
+
+if TYPE_CHECKING:
+    from rlfactory.emulators.simulator.phone import Phone
+
+MS_PER_STEP: Final = 5
+"""uiautomator moves a finger every 5 ms."""
+MAX_WAIT_MS: Final = 300_000
+_POLL_MS: Final = 250
+_META_CTRL: Final = 0x1000
+_MAX_SWIPES: Final = 100
+_KEYS: Final = {
+    "home": "HOME",
+    "back": "BACK",
+    "left": "DPAD_LEFT",
+    "right": "DPAD_RIGHT",
+    "up": "DPAD_UP",
+    "down": "DPAD_DOWN",
+    "center": "DPAD_CENTER",
+    "menu": "MENU",
+    "search": "SEARCH",
+    "enter": "ENTER",
+    "delete": "DEL",
+    "del": "DEL",
+    "recent": "APP_SWITCH",
+    "volume_up": "VOLUME_UP",
+    "volume_down": "VOLUME_DOWN",
+    "volume_mute": "VOLUME_MUTE",
+    "camera": "CAMERA",
+    "power": "POWER",
+}
+_ROTATIONS: Final = {"natural": 0, "n": 0, "left": 1, "l": 1, "upsidedown": 2, "u": 2, "right": 3, "r": 3}
+
+
+class RpcError(Exception):
+    """The reply is an error; the message is what Java's exception would say."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class _NotFoundError(RpcError):
+    def __init__(self, selector: Selector) -> None:
+        super().__init__(-32001, f"androidx.test.uiautomator.UiObjectNotFoundException: {dict(selector)}")
+
+
+class Uia2Methods:
+    """Calls by name. What needs the phone runs through its gate; waiting never holds it."""
+
+    def __init__(self, gate: PhoneGate) -> None:
+        self._gate = gate
+        self._finger = Finger()
+        self._cleared_toast = ""
+
+    async def call(self, name: str, params: list[Any]) -> object:
+        """Return the result of a method.
+
+        Raises: RpcError: unknown method, wrong parameters, no such object.
+        """
+        try:
+            if name in ("waitForExists", "waitUntilGone"):
+                return await self._wait(params[0], int(params[1]), wanted=name == "waitForExists")
+            method = _METHODS.get(name)
+            if method is None:
+                raise RpcError(-32601, f"Method not found: {name}")
+            return await self._gate.call(lambda phone: method(self, phone, *params))
+        except (TypeError, ValueError, IndexError, KeyError) as error:
+            raise RpcError(-32602, f"java.lang.IllegalArgumentException: {name}: {error}") from error
+
+    async def _wait(self, selector: Selector, timeout_ms: int, *, wanted: bool) -> bool:
+        """Wait on the phone's own clock: a virtual one runs on at once, a real one takes its time."""
+        left_ms = min(max(timeout_ms, 0), MAX_WAIT_MS)
+        virtual = self._gate.phone.config.clock == "virtual"
+        while True:
+            if await self._gate.call(lambda phone: bool(find_all(phone.ui_tree(), selector))) is wanted:
+                return True
+            if left_ms <= 0:
+                return False
+            step_ms = min(left_ms, _POLL_MS)
+            left_ms -= step_ms
+            if virtual:
+                await self._gate.call(methodcaller("advance", step_ms))
+            else:
+                await asyncio.sleep(step_ms / 1000)
+
+    # --- the screen
+
+    def device_info(self, phone: Phone) -> dict[str, object]:
+        return {
+            "currentPackageName": phone.foreground.partition("/")[0],
+            "displayHeight": phone.height_px,
+            "displayRotation": phone.state.display.rotation,
+            "displaySizeDpX": phone.width_px * 160 // phone.density_dpi,
+            "displaySizeDpY": phone.height_px * 160 // phone.density_dpi,
+            "displayWidth": phone.width_px,
+            "productName": "sdk_phone",
+            "screenOn": phone.state.view.screen_on,
+            "sdkInt": 33,
+            "naturalOrientation": phone.state.display.rotation == 0,
+        }
+
+    def dump(self, phone: Phone, compressed: bool = False, depth: int = 50, active_only: bool = False) -> str:
+        return to_xml(phone.ui_tree(), rotation=phone.state.display.rotation, max_depth=max(1, int(depth)))
+
+    def take_screenshot(self, phone: Phone, scale: float = 1, quality: int = 80) -> str:
+        pixels = None if scale >= 1 else max(1, round(phone.width_px * phone.height_px * scale * scale))
+        image = phone.encode(ImageSpec(format="jpeg", quality=min(max(int(quality), 1), 100), max_pixels=pixels))
+        return base64.b64encode(image.data).decode()
+
+    # --- touch
+
+    def click(self, phone: Phone, *params: Any) -> bool:
+        if isinstance(params[0], dict):
+            x, y = _one(phone, params[0]).bounds.center
+            phone.tap(x, y)
+        elif len(params) > 2:
+            phone.long_press(round(params[0]), round(params[1]), int(params[2]))
+        else:
+            phone.tap(round(params[0]), round(params[1]))
+        return True
+
+    def swipe(self, phone: Phone, x1: float, y1: float, x2: float, y2: float, steps: int) -> bool:
+        phone.swipe(round(x1), round(y1), round(x2), round(y2), _swipe_ms(steps))
+        return True
+
+    def swipe_points(self, phone: Phone, points: list[float], steps: int) -> bool:
+        """The finger goes through all points; what counts here is where it starts and ends."""
+        moves = len(points) // 2 - 1
+        return self.swipe(phone, points[0], points[1], points[-2], points[-1], steps * max(1, moves))
+
+    def drag(self, phone: Phone, x1: float, y1: float, x2: float, y2: float, steps: int) -> bool:
+        phone.drag(round(x1), round(y1), round(x2), round(y2), _swipe_ms(steps))
+        return True
+
+    def drag_to(self, phone: Phone, selector: Selector, *target: Any) -> bool:
+        x1, y1 = _one(phone, selector).bounds.center
+        x2, y2 = _one(phone, target[0]).bounds.center if isinstance(target[0], dict) else (target[0], target[1])
+        return self.drag(phone, x1, y1, x2, y2, int(target[-1]))
+
+    def inject(self, phone: Phone, action: int, x: float, y: float, meta: int = 0) -> bool:
+        self._finger.move(phone, int(action), round(x), round(y))
+        return True
+
+    # --- keys and text
+
+    def press_key(self, phone: Phone, name: str) -> bool:
+        if name not in _KEYS:
+            raise ValueError(f"unknown key {name!r}")
+        phone.key(_KEYS[name])
+        return True
+
+    def press_key_code(self, phone: Phone, code: int, meta: int = 0) -> bool:
+        if int(code) not in KEY_NAMES:
+            raise ValueError(f"unknown key code {code}")
+        phone.key(KEY_NAMES[int(code)], int(meta or 0))
+        return True
+
+    def wake_up(self, phone: Phone) -> None:
+        phone.key("WAKEUP")
+
+    def sleep(self, phone: Phone) -> None:
+        phone.key("SLEEP")
+
+    def set_clipboard(self, phone: Phone, label: str | None, text: str) -> None:
+        phone.system.clipboard = str(text)
+
+    def get_clipboard(self, phone: Phone) -> str:
+        return phone.system.clipboard
+
+    def paste_clipboard(self, phone: Phone) -> bool:
+        phone.type_text(phone.system.clipboard)
+        return True
+
+    def clear_input(self, phone: Phone) -> bool:
+        phone.key("A", _META_CTRL)
+        phone.key("DEL")
+        return True
+
+    def set_text(self, phone: Phone, selector: Selector, text: str) -> bool:
+        node = _one(phone, selector)
+        if not node.focused:
+            phone.tap(*node.bounds.center)
+        self.clear_input(phone)
+        if text:
+            phone.type_text(str(text))
+        return True
+
+    def clear_text_field(self, phone: Phone, selector: Selector) -> bool:
+        return self.set_text(phone, selector, "")
+
+    def get_text(self, phone: Phone, selector: Selector) -> str:
+        return _one(phone, selector).text
+
+    # --- the system's surface
+
+    def open_notification(self, phone: Phone) -> bool:
+        return phone.shell("cmd statusbar expand-notifications").exit_code == 0
+
+    def open_quick_settings(self, phone: Phone) -> bool:
+        return phone.shell("cmd statusbar expand-settings").exit_code == 0
+
+    def set_orientation(self, phone: Phone, name: str) -> None:
+        turns = _ROTATIONS[name]
+        phone.shell(f"settings put system accelerometer_rotation 0; settings put system user_rotation {turns}")
+
+    def freeze_rotation(self, phone: Phone, frozen: bool) -> None:
+        phone.shell(f"settings put system accelerometer_rotation {0 if frozen else 1}")
+
+    def get_last_toast(self, phone: Phone) -> str | None:
+        toast = phone.state.view.toast
+        return toast if toast and toast != self._cleared_toast else None
+
+    def clear_last_toast(self, phone: Phone) -> None:
+        self._cleared_toast = phone.state.view.toast
+
+    def make_toast(self, phone: Phone, text: str, duration_ms: float = 2000) -> None:
+        self._cleared_toast = ""
+        phone.system.toast(str(text))
+
+    # --- objects
+
+    def exist(self, phone: Phone, selector: Selector) -> bool:
+        return bool(find_all(phone.ui_tree(), selector))
+
+    def count(self, phone: Phone, selector: Selector) -> int:
+        return len(find_all(phone.ui_tree(), selector))
+
+    def obj_info(self, phone: Phone, selector: Selector) -> dict[str, object]:
+        return _describe(_one(phone, selector))
+
+    def obj_infos(self, phone: Phone, selector: Selector) -> list[dict[str, object]]:
+        return [_describe(node) for node in find_all(phone.ui_tree(), selector)]
+
+    def scroll(self, phone: Phone, selector: Selector, vertical: bool, towards_end: bool, steps: int) -> bool:
+        """Swipe once within a scrollable; False when nothing moved."""
+        before = phone.ui_tree()
+        bounds = _one(phone, selector).bounds
+        x, y = bounds.center
+        inset_x, inset_y = (bounds.right - bounds.left) // 10, (bounds.bottom - bounds.top) // 10
+        start = (x, bounds.bottom - inset_y) if vertical else (bounds.right - inset_x, y)
+        end = (x, bounds.top + inset_y) if vertical else (bounds.left + inset_x, y)
+        if not towards_end:
+            start, end = end, start
+        phone.swipe(*start, *end, _swipe_ms(steps))
+        return phone.ui_tree() != before
+
+    def scroll_forward(self, phone: Phone, selector: Selector, vertical: bool = True, steps: int = 55) -> bool:
+        return self.scroll(phone, selector, vertical, True, steps)
+
+    def scroll_backward(self, phone: Phone, selector: Selector, vertical: bool = True, steps: int = 55) -> bool:
+        return self.scroll(phone, selector, vertical, False, steps)
+
+    def scroll_to_end(
+        self, phone: Phone, selector: Selector, vertical: bool = True, swipes: int = 1000, steps: int = 55
+    ) -> bool:
+        return self._scroll_far(phone, selector, vertical, True, min(swipes, _MAX_SWIPES), steps)
+
+    def scroll_to_beginning(
+        self, phone: Phone, selector: Selector, vertical: bool = True, swipes: int = 1000, steps: int = 55
+    ) -> bool:
+        return self._scroll_far(phone, selector, vertical, False, min(swipes, _MAX_SWIPES), steps)
+
+    def _scroll_far(
+        self, phone: Phone, selector: Selector, vertical: bool, towards_end: bool, swipes: int, steps: int
+    ) -> bool:
+        """Scroll until nothing moves any more; False when that did not come within `swipes`."""
+        return any(not self.scroll(phone, selector, vertical, towards_end, steps) for _ in range(swipes))
+
+    def scroll_to(self, phone: Phone, selector: Selector, target: Selector, vertical: bool = True) -> bool:
+        """Scroll to the beginning, then forward until the target shows."""
+        if self.exist(phone, target):
+            return True
+        self.scroll_to_beginning(phone, selector, vertical)
+        for _ in range(_MAX_SWIPES):
+            if self.exist(phone, target):
+                return True
+            if not self.scroll_forward(phone, selector, vertical):
+                return False
+        return False
+
+
+def _one(phone: Phone, selector: Selector) -> UiNode:
+    """Return the first node that a selector means. Raises: RpcError: there is none."""
+    found = find_all(phone.ui_tree(), selector)
+    if not found:
+        raise _NotFoundError(selector)
+    return found[0]
+
+
+def _swipe_ms(steps: float) -> int:
+    return max(1, int(steps)) * MS_PER_STEP
+
+
+def _describe(node: UiNode) -> dict[str, object]:
+    bounds = _rectangle(node.bounds)
+    return {
+        "bounds": bounds,
+        "visibleBounds": bounds,
+        "childCount": len(node.children),
+        "className": node.class_name,
+        "contentDescription": node.description or None,
+        "packageName": node.package,
+        "resourceName": node.resource_id or None,
+        "text": node.text,
+        "checkable": node.checkable,
+        "checked": node.checked,
+        "clickable": node.clickable,
+        "enabled": node.enabled,
+        "focusable": node.focusable,
+        "focused": node.focused,
+        "longClickable": node.long_clickable,
+        "scrollable": node.scrollable,
+        "selected": node.selected,
+    }
+
+
+def _rectangle(bounds: Bounds) -> dict[str, int]:
+    return {"left": bounds.left, "top": bounds.top, "right": bounds.right, "bottom": bounds.bottom}
+
+
+_METHODS: Final[dict[str, Callable[..., object]]] = {
+    "deviceInfo": Uia2Methods.device_info,
+    "dumpWindowHierarchy": Uia2Methods.dump,
+    "takeScreenshot": Uia2Methods.take_screenshot,
+    "click": Uia2Methods.click,
+    "swipe": Uia2Methods.swipe,
+    "swipePoints": Uia2Methods.swipe_points,
+    "drag": Uia2Methods.drag,
+    "dragTo": Uia2Methods.drag_to,
+    "injectInputEvent": Uia2Methods.inject,
+    "pressKey": Uia2Methods.press_key,
+    "pressKeyCode": Uia2Methods.press_key_code,
+    "wakeUp": Uia2Methods.wake_up,
+    "sleep": Uia2Methods.sleep,
+    "setClipboard": Uia2Methods.set_clipboard,
+    "getClipboard": Uia2Methods.get_clipboard,
+    "pasteClipboard": Uia2Methods.paste_clipboard,
+    "clearInputText": Uia2Methods.clear_input,
+    "setText": Uia2Methods.set_text,
+    "getText": Uia2Methods.get_text,
+    "clearTextField": Uia2Methods.clear_text_field,
+    "openNotification": Uia2Methods.open_notification,
+    "openQuickSettings": Uia2Methods.open_quick_settings,
+    "setOrientation": Uia2Methods.set_orientation,
+    "freezeRotation": Uia2Methods.freeze_rotation,
+    "getLastToast": Uia2Methods.get_last_toast,
+    "clearLastToast": Uia2Methods.clear_last_toast,
+    "makeToast": Uia2Methods.make_toast,
+    "exist": Uia2Methods.exist,
+    "count": Uia2Methods.count,
+    "objInfo": Uia2Methods.obj_info,
+    "objInfoOfAllInstances": Uia2Methods.obj_infos,
+    "scrollForward": Uia2Methods.scroll_forward,
+    "scrollBackward": Uia2Methods.scroll_backward,
+    "scrollToEnd": Uia2Methods.scroll_to_end,
+    "scrollToBeginning": Uia2Methods.scroll_to_beginning,
+    "scrollTo": Uia2Methods.scroll_to,
+    "flingForward": Uia2Methods.scroll_forward,
+    "flingBackward": Uia2Methods.scroll_backward,
+}

@@ -1,0 +1,260 @@
+"""Simulated phones in this process, called without a wire: the fast way to train."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TypeVar, assert_never
+
+import numpy as np
+
+from rlfactory.emulators.device.deadline import in_thread, within
+from rlfactory.emulators.device.device import (
+    Device,
+    DeviceAction,
+    DeviceInfo,
+    DoubleTap,
+    Drag,
+    ImageSpec,
+    LongPress,
+    OpenApp,
+    PressKey,
+    Screen,
+    Settled,
+    ShellResult,
+    Snapshot,
+    Swipe,
+    Tap,
+    TypeText,
+    Wait,
+)
+from rlfactory.emulators.device.errors import ActionRejected, CommandFailed, DeviceError, DeviceLost, DeviceTimeout
+from rlfactory.emulators.device.keys import key_name
+from rlfactory.emulators.device.launching import LaunchableApp, find_app, launch_command
+from rlfactory.emulators.device.points import require_on_screen
+from rlfactory.emulators.device.state import PROBE, DeviceState, parse_probe
+from rlfactory.emulators.device.typing_plan import Enter, Keystrokes, Paste, plan_typing
+from rlfactory.emulators.simulator.android.system_image import GoldenImages
+from rlfactory.emulators.simulator.machine.packages import short_component
+from rlfactory.emulators.simulator.machine.snapshots import SnapshotStore
+from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
+
+Result = TypeVar("Result")
+
+
+class DirectDevice:
+    """A simulated phone of this process as a `Device`."""
+
+    def __init__(self, phone: Phone, *, executor: ThreadPoolExecutor, snapshots: SnapshotStore) -> None:
+        self.phone = phone
+        self._executor = executor
+        self._snapshots = snapshots
+        self._sequence = itertools.count(1)
+        self._closed = False
+
+    @property
+    def info(self) -> DeviceInfo:
+        config = self.phone.config
+        return DeviceInfo(
+            serial=config.serial,
+            width_px=config.width_px,
+            height_px=config.height_px,
+            density_dpi=config.density,
+            model=config.model,
+            sdk=33,
+            simulated=True,
+        )
+
+    async def act(self, action: DeviceAction, *, timeout_s: float) -> None:
+        await self._call("act", lambda: self._perform(action), timeout_s)
+
+    async def settle(self, *, timeout_s: float) -> Settled:
+        """A simulated screen has come to rest when the action returns: it has no animations."""
+        return Settled(reason="idle", waited_s=0.0)
+
+    async def observe(self, spec: ImageSpec, *, with_tree: bool, timeout_s: float) -> Screen:
+        return await self._call("observe", lambda: self._observe(spec, with_tree), timeout_s)
+
+    async def screenshot(self, *, timeout_s: float) -> np.ndarray:
+        return await self._call("screenshot", lambda: self.phone.rgb().copy(), timeout_s)
+
+    async def shell(self, command: str, *, timeout_s: float) -> ShellResult:
+        output = await self._call("shell", lambda: self.phone.shell(command), timeout_s)
+        return ShellResult(
+            stdout=output.stdout.decode(errors="replace"),
+            stderr=output.stderr.decode(errors="replace"),
+            exit_code=output.exit_code,
+        )
+
+    async def push(self, path: str, data: bytes, *, timeout_s: float) -> None:
+        await self._call("push", lambda: self._push(path, data), timeout_s)
+
+    async def pull(self, path: str, *, timeout_s: float) -> bytes:
+        return await self._call("pull", lambda: self._pull(path), timeout_s)
+
+    async def state(self, *, timeout_s: float) -> DeviceState:
+        return await self._call("state", self._state, timeout_s)
+
+    async def save_snapshot(self, *, timeout_s: float) -> Snapshot:
+        snapshot = Snapshot(name=uuid.uuid4().hex)
+        await self._call("save_snapshot", lambda: self._snapshots.save(self.phone, snapshot.name), timeout_s)
+        return snapshot
+
+    async def load_snapshot(self, snapshot: Snapshot, *, timeout_s: float) -> None:
+        await self._call("load_snapshot", lambda: self._load_snapshot(snapshot.name), timeout_s)
+
+    async def delete_snapshot(self, snapshot: Snapshot, *, timeout_s: float) -> None:
+        self._snapshots.delete(snapshot.name)
+
+    async def close(self) -> None:
+        self._closed = True
+
+    # --- in the thread, under the phone's lock
+
+    async def _call(self, what: str, function: Callable[[], Result], timeout_s: float) -> Result:
+        """Run `function` in a thread under the phone's lock; every failure is about this phone."""
+        if self._closed:
+            raise DeviceLost(f"{self.phone.config.serial} is closed")
+        name = f"{what} on {self.phone.config.serial}"
+
+        def locked() -> Result:
+            if not self.phone.lock.acquire(timeout=timeout_s):
+                raise DeviceTimeout(f"{name}: the phone was busy for {timeout_s:g} s")
+            try:
+                return function()
+            except (ActionRejected, DeviceError):
+                raise
+            except Exception as error:
+                raise DeviceError(f"{name} failed inside the simulated phone: {error!r}") from error
+            finally:
+                self.phone.lock.release()
+
+        async with within(timeout_s, name):
+            return await in_thread(self._executor, locked)
+
+    def _perform(self, action: DeviceAction) -> None:
+        phone = self.phone
+        require_on_screen(action, phone.width_px, phone.height_px)
+        match action:
+            case Tap(x, y):
+                phone.tap(x, y)
+            case DoubleTap(x, y):
+                phone.tap(x, y)
+                phone.tap(x, y)
+            case LongPress(x, y, duration_s):
+                phone.long_press(x, y, _ms(duration_s))
+            case Swipe(x1, y1, x2, y2, duration_s):
+                phone.swipe(x1, y1, x2, y2, _ms(duration_s))
+            case Drag(x1, y1, x2, y2, duration_s):
+                phone.drag(x1, y1, x2, y2, _ms(duration_s))
+            case TypeText(text):
+                self._type(text)
+            case PressKey(key):
+                phone.key(key_name(key))
+            case OpenApp(name):
+                self._open(name)
+            case Wait(duration_s):
+                phone.advance(_ms(duration_s))
+            case _:
+                assert_never(action)
+
+    def _type(self, text: str) -> None:
+        for piece in plan_typing(text):
+            match piece:
+                case Keystrokes(characters) | Paste(characters):
+                    self.phone.type_text(characters)
+                case Enter():
+                    self.phone.key("ENTER")
+                case _:
+                    assert_never(piece)
+
+    def _open(self, name: str) -> None:
+        apps = (
+            LaunchableApp(
+                package=app.package, component=short_component(app.package, app.activities[0].name), label=app.label
+            )
+            for app in self.phone.system.apps()
+            if not app.hidden
+        )
+        command = launch_command(find_app(name, apps))
+        output = self.phone.shell(command)
+        if output.exit_code:
+            raise CommandFailed(command, output.exit_code, output.stdout.decode(errors="replace"))
+
+    def _observe(self, spec: ImageSpec, with_tree: bool) -> Screen:
+        phone = self.phone
+        return Screen(
+            sequence=next(self._sequence),
+            image=phone.encode(spec),
+            tree=phone.ui_tree() if with_tree else None,
+            activity=phone.foreground,
+            width_px=phone.width_px,
+            height_px=phone.height_px,
+        )
+
+    def _push(self, path: str, data: bytes) -> None:
+        files = self.phone.system.files
+        try:
+            files.make_dirs(path.rpartition("/")[0] or "/")
+            files.write(path, data, mode=0o660)
+        except OSError as error:
+            raise CommandFailed(f"push {path}", 1, error.strerror or str(error)) from error
+        self.phone.invalidate()
+
+    def _pull(self, path: str) -> bytes:
+        try:
+            return self.phone.system.files.read(path)
+        except OSError as error:
+            raise CommandFailed(f"pull {path}", 1, error.strerror or str(error)) from error
+
+    def _load_snapshot(self, name: str) -> None:
+        try:
+            self._snapshots.load(self.phone, name)
+        except KeyError:
+            raise DeviceError(f"{self.phone.config.serial}: no snapshot {name!r}") from None
+
+    def _state(self) -> DeviceState:
+        output = self.phone.shell(PROBE)
+        return parse_probe(output.stdout.decode(errors="replace"))
+
+
+class DirectSource:
+    """Starts simulated phones in this process."""
+
+    def __init__(self, config: PhoneConfig, *, threads: int = 4) -> None:
+        self._config = config
+        self._executor = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="phone")
+        self._snapshots = SnapshotStore()
+        self._golden = GoldenImages()
+        self._numbers = itertools.count(1)
+
+    async def start(self) -> DirectDevice:
+        config = replace(self._config, serial=f"direct-{next(self._numbers)}")
+        try:
+            phone = await in_thread(self._executor, lambda: Phone(config, golden=self._golden))
+        except Exception as error:
+            raise DeviceError(f"{config.serial} did not boot: {error!r}") from error
+        return DirectDevice(phone, executor=self._executor, snapshots=self._snapshots)
+
+    async def stop(self, device: Device) -> None:
+        await device.close()
+
+    async def reconnect(self, device: Device) -> None:
+        """There is no connection that could be lost."""
+
+    async def memory_bytes(self, device: Device) -> int:
+        """Not known: the phones share this process."""
+        return 0
+
+    def host(self, device: Device) -> str:
+        return "direct"
+
+    async def close(self) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _ms(duration_s: float) -> int:
+    return round(duration_s * 1000)

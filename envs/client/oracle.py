@@ -1,0 +1,127 @@
+"""Episodes played by the tasks' own solutions, over the public session API.
+
+`solve` plays a session that somebody else holds and records; `play` plays an episode of its own and returns its record.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rlfactory.envs.api.errors import EpisodeOver
+from rlfactory.envs.api.types import EpisodeState, Observation, Reward, SessionOptions, Split, StepResult, ToolCall
+from rlfactory.envs.client import EnvClient
+from rlfactory.envs.tasks.hand import Hand, OracleStuck, PlayedSession
+from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
+
+__all__ = ["EpisodeRecord", "OracleStuck", "RecordedStep", "play", "solve"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordedStep:
+    """One turn: what the agent called, and what came of it."""
+
+    calls: tuple[ToolCall, ...]
+    result: StepResult
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EpisodeRecord:
+    """A played episode."""
+
+    task: str
+    seed: int
+    split: Split
+    goal: str
+    state_hash: str
+    first: Observation
+    steps: tuple[RecordedStep, ...]
+    reward: Reward
+    state: EpisodeState
+    wall_s: float
+    stuck: str
+    """Why the oracle gave up; "" if it played to its end."""
+
+
+async def solve(
+    session: PlayedSession, *, task: str, seed: int, split: Split, registry: TaskRegistry | None = None
+) -> None:
+    """Play a session of (task, seed, split) by the task's oracle, to its end.
+
+    Args:
+        session: begun, with the UI tree (`SessionOptions.with_tree`).
+        registry: where the task is found; by default what ships with RLFactory.
+
+    Raises:
+        OracleStuck: the screen does not show what the oracle looks for, or the turns ran out.
+        InfrastructureError, EnvironmentFault: the episode is void.
+    """
+    drawn = (registry or default_registry()).draw(task, seed=seed, split=split)
+    try:
+        await drawn.solve(Hand(session))
+    except EpisodeOver as error:
+        raise OracleStuck(f"the oracle of {task} wants another turn: {error}") from error
+
+
+async def play(
+    client: EnvClient,
+    task: str,
+    *,
+    seed: int,
+    split: Split = "train",
+    options: SessionOptions | None = None,
+    registry: TaskRegistry | None = None,
+) -> EpisodeRecord:
+    """Play one episode by the task's oracle and return its record; an oracle that is stuck is part of the record.
+
+    Raises: InfrastructureError, EnvironmentFault: the episode is void, there is nothing to record.
+    """
+    started = time.perf_counter()
+    options = replace(options or SessionOptions(), with_tree=True)
+    async with client.session(task, seed=seed, split=split, options=options) as session:
+        first = session.observation
+        recorder = _Recorder(session)
+        stuck = ""
+        try:
+            await solve(recorder, task=task, seed=seed, split=split, registry=registry)
+        except OracleStuck as error:
+            stuck = str(error)
+        return EpisodeRecord(
+            task=task,
+            seed=seed,
+            split=split,
+            goal=session.goal,
+            state_hash=session.state_hash,
+            first=first,
+            steps=tuple(recorder.steps),
+            reward=session.reward,
+            state=session.state,
+            wall_s=time.perf_counter() - started,
+            stuck=stuck,
+        )
+
+
+class _Recorder:
+    """A session that keeps what was played."""
+
+    def __init__(self, session: PlayedSession) -> None:
+        self._session = session
+        self.steps: list[RecordedStep] = []
+
+    @property
+    def observation(self) -> Observation:
+        return self._session.observation
+
+    @property
+    def reward(self) -> Reward:
+        return self._session.reward
+
+    @property
+    def options(self) -> SessionOptions:
+        return self._session.options
+
+    async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult:
+        result = await self._session.step(calls, timeout_s=timeout_s)
+        self.steps.append(RecordedStep(calls=tuple(calls), result=result))
+        return result

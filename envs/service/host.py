@@ -1,0 +1,390 @@
+"""The sessions of a service: opened, forked, found, renewed, expired and closed. Knows nothing of the wire."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections import Counter
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+from rlfactory.emulators.device.device import Snapshot
+from rlfactory.emulators.device.errors import CommandFailed, DeviceError, PoolExhausted
+from rlfactory.emulators.pool import Pool
+from rlfactory.envs.api.errors import (
+    Blame,
+    EnvironmentFault,
+    InfrastructureError,
+    LimitExceeded,
+    RLFactoryError,
+    SessionNotFound,
+    TaskError,
+)
+from rlfactory.envs.api.types import ResetResult, SessionOptions, Split, StepResult, ToolCall
+from rlfactory.envs.rewards.rubric import Rubric
+from rlfactory.envs.service.events import EventBus
+from rlfactory.envs.service.goldens import EpisodeKey, Goldens
+from rlfactory.envs.service.limits import Limits, bounded
+from rlfactory.envs.service.metrics import ServiceMetrics
+from rlfactory.envs.service.services import Services
+from rlfactory.envs.service.session import Episode, HeldPhone, Played, Session
+from rlfactory.envs.service.side_by_side import all_or_none, forget_snapshot, to_its_end
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tools.registry import ToolRegistry
+from rlfactory.envs.tools.runtime.runtime import ToolRuntime
+from rlfactory.envs.wire.faults import device_failure
+
+POOL_LEASE_MARGIN: Final = 3
+"""Set-up times that a pool's lease outlasts a session's: sessions end first, the pool's lease is the backstop."""
+
+
+@dataclass(eq=False)
+class _Tenant:
+    """A session and the end of its lease."""
+
+    session: Session
+    lease_s: float
+    expires_at_s: float = 0.0
+    """By the event loop's clock."""
+    timer: asyncio.TimerHandle | None = None
+
+    def renew(self, now_s: float) -> None:
+        self.expires_at_s = now_s + self.lease_s
+        if self.session.phone is not None:
+            self.session.phone.renew()
+
+
+class SessionHost:
+    """All sessions of a service. An async context manager that closes them at its end.
+
+    A tenant's lease is renewed by every call about it. When it runs out the session is closed, its phone recycled.
+    """
+
+    def __init__(
+        self,
+        *,
+        tasks: TaskRegistry,
+        tools: ToolRegistry,
+        pool: Pool | None,
+        limits: Limits,
+        rubric: Rubric | None = None,
+        metrics: ServiceMetrics | None = None,
+        runtime: ToolRuntime | None = None,
+        services: Services | None = None,
+    ) -> None:
+        """`pool` is None for a service without phones, which refuses tasks that need one.
+
+        `runtime` and `services` are open, and closed by who opened them.
+        """
+        self.tasks = tasks
+        self.pool = pool
+        self.limits = limits
+        self.counters: Counter[str] = Counter()
+        self.events = EventBus(max_watchers=limits.max_watchers, queue=limits.watch_queue)
+        self.metrics = metrics or ServiceMetrics()
+        self.draining = False
+        self._tools = tools
+        self._rubric = rubric or Rubric()
+        self._runtime = runtime or ToolRuntime()
+        self._services = services or Services()
+        self._goldens = Goldens(capacity=limits.max_goldens)
+        self._tenants: dict[str, _Tenant] = {}
+        self._opening = 0
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        self.metrics.watch(lambda: self.sessions, lambda: dict(self.counters))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.draining = True
+        await asyncio.gather(*(self.close(session_id, why="the service stops") for session_id in tuple(self._tenants)))
+        await asyncio.gather(*self._closing)
+        self.events.close()
+
+    @property
+    def sessions(self) -> int:
+        return len(self._tenants)
+
+    def phone_holders(self) -> dict[str, str]:
+        """Return the session that holds each leased phone, by serial."""
+        sessions = (tenant.session for tenant in self._tenants.values())
+        return {each.phone.device.info.serial: each.id for each in sessions if each.phone and each.void is None}
+
+    # --- opening -----------------------------------------------------------------------------------------------------
+
+    async def reset(
+        self, task: str, *, seed: int, split: Split, options: SessionOptions, client: str = ""
+    ) -> ResetResult:
+        """Begin an episode. Phones are shared out evenly between clients.
+
+        Raises:
+            UnknownName, TaskError: no such task or split, a bad option, or a task that needs a phone without phones.
+            LimitExceeded: `max_sessions`, or no phone became free.
+            InfrastructureError: no phone reached the golden state.
+            EnvironmentFault: the task's setup is broken.
+        """
+        episode = self._episode(task, seed, split, options, client)
+        with self._room_for(1):
+            session = await self._begin(episode)
+            self._admit(session)
+        self.counters["resets"] += 1
+        self.events.emit("reset", session.id, f"{task} seed {seed} {split} {options.group}".rstrip())
+        return self._introduce(session)
+
+    def _episode(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> Episode:
+        drawn = self.tasks.draw(task, seed=seed, split=split)
+        if drawn.needs_device and self.pool is None:
+            raise TaskError(f"task {task!r} needs a phone, and this service has none")
+        return Episode(
+            key=EpisodeKey(task, seed, split),
+            client=client,
+            task=drawn,
+            options=bounded(options, self.limits),
+            max_turns=min(drawn.max_turns, options.max_turns or drawn.max_turns, self.limits.max_turns),
+            limits=self.limits,
+            rubric=self._rubric,
+            runtime=self._runtime,
+            services=self._services,
+        )
+
+    async def _begin(self, episode: Episode) -> Session:
+        """Return a session in the golden state of its episode; a phone that does not get there is replaced."""
+        failure: DeviceError | None = None
+        for _ in range(self.limits.reset_attempts):
+            session = Session(_new_id(), episode, await self._hold_phone(episode), listener=self)
+            problem = ""
+            try:
+                await session.begin(self._tools)
+                if self._goldens.agrees(episode.key, session.state_hash):
+                    return session
+                problem = "the state after setup is not the one that this episode began with before"
+                failure = DeviceError(problem)
+                self.counters["golden_mismatches"] += 1
+                if session.phone is not None:
+                    session.phone.give_back(problem, fatal=True)
+            except CommandFailed as error:
+                failure = error
+            except DeviceError as error:
+                failure, problem = error, str(error)
+            except BaseException:
+                await session.close()
+                raise
+            self.counters["reset_retries"] += 1
+            await session.close(problem=problem)
+        assert failure is not None
+        if isinstance(failure, CommandFailed):
+            raise EnvironmentFault(f"setup of {episode.key.task} on {self.limits.reset_attempts} phones: {failure}")
+        self.counters["infra_failures"] += 1
+        raise device_failure(failure, f"reset of {episode.key.task} on {self.limits.reset_attempts} phones")
+
+    async def _hold_phone(self, episode: Episode, *, host: str | None = None) -> HeldPhone | None:
+        """Raises: LimitExceeded: no phone became free in time. InfrastructureError: there is none that could."""
+        if not episode.task.needs_device:
+            return None
+        pool = self.pool
+        assert pool is not None
+        try:
+            lease = await pool.acquire(
+                timeout_s=self.limits.phone_wait_s,
+                host=host,
+                client=episode.client,
+                ttl_s=episode.options.lease_s + POOL_LEASE_MARGIN * self.limits.setup_timeout_s,
+            )
+        except PoolExhausted as error:
+            if pool.summary().leases:
+                raise LimitExceeded(str(error)) from None
+            raise device_failure(error, "waiting for a phone") from None
+
+        def give_back(problem: str, *, fatal: bool = False) -> None:
+            if problem and not lease.released:
+                self.counters["quarantined"] += 1
+                self.events.emit("phone", "", f"{lease.device.info.serial} is quarantined: {problem}")
+            pool.release(lease, problem=problem, fatal=fatal)
+
+        return HeldPhone(device=lease.device, host=lease.host, give_back=give_back, renew=lambda: pool.renew(lease))
+
+    # --- forking -----------------------------------------------------------------------------------------------------
+
+    async def fork(self, session_id: str, n: int) -> tuple[ResetResult, ...]:
+        """Make n sessions in the state of this one; all or none.
+
+        Raises:
+            SessionNotFound, EpisodeOver: there is nothing to fork.
+            LimitExceeded: `max_fork`, `max_sessions`, or too few phones became free.
+            InfrastructureError: a phone failed, or cannot be forked.
+        """
+        parent = self._find(session_id).session
+        if not 1 <= n <= self.limits.max_fork:
+            raise LimitExceeded(f"{n} forks asked for; from 1 to max_fork = {self.limits.max_fork} are made at once")
+        if parent.phone is not None and self.pool is not None and n >= self.pool.config.phones:
+            raise LimitExceeded(
+                f"{n} forks beside their parent need {n + 1} phones; phones is {self.pool.config.phones}"
+            )
+        with self._room_for(n):
+            async with parent.lock:
+                parent.require_running()
+                children = await self._fork_locked(parent, n)
+            for child in children:
+                self._admit(child)
+        self._touch(session_id)
+        self.counters["forks"] += n
+        self.events.emit("fork", session_id, f"into {', '.join(child.id for child in children)}")
+        return tuple(self._introduce(child) for child in children)
+
+    async def _fork_locked(self, parent: Session, n: int) -> list[Session]:
+        if parent.phone is None:
+            return await all_or_none([self._child(parent, None) for _ in range(n)])
+        device = parent.phone.device
+        timeout_s = self.limits.setup_timeout_s
+        saving = asyncio.create_task(device.save_snapshot(timeout_s=timeout_s))
+        try:
+            snapshot = await to_its_end(saving)
+            return await all_or_none([self._child(parent, snapshot) for _ in range(n)])
+        except DeviceError as error:
+            raise device_failure(error, "snapshot for a fork") from error
+        finally:
+            self._keep(
+                forget_snapshot(device, saving, timeout_s)
+            )  # not awaited: a cancellation here would lose the children
+
+    async def _child(self, parent: Session, snapshot: Snapshot | None) -> Session:
+        """Return one fork; a phone that does not reach the parent's state is replaced."""
+        failure: DeviceError | None = None
+        for _ in range(self.limits.reset_attempts):
+            phone = await self._hold_phone(parent.episode, host=parent.phone.host if parent.phone else None)
+            child = Session(_new_id(), parent.episode, phone, listener=self, turns=parent.turns)
+            try:
+                if phone is not None and snapshot is not None:
+                    await phone.device.load_snapshot(snapshot, timeout_s=self.limits.setup_timeout_s)
+                await child.begin_as_fork(parent)
+            except DeviceError as error:
+                failure = error
+                await child.close(problem=str(error))
+            except BaseException:
+                await child.close()
+                raise
+            else:
+                return child
+        assert failure is not None
+        self.counters["infra_failures"] += 1
+        raise device_failure(failure, f"fork of session {parent.id}")
+
+    # --- playing and ending ------------------------------------------------------------------------------------------
+
+    async def step(self, session_id: str, seq: int, calls: Sequence[ToolCall]) -> tuple[Played, float]:
+        """Carry out one turn; see `Session.step`. Returns it with the new end of the lease (Unix time)."""
+        session = self._find(session_id).session
+        try:
+            played = await session.step(seq, calls)
+        finally:
+            lease_expiry_s = self._touch(session_id)
+        return played, lease_expiry_s
+
+    def turn_played(self, session_id: str, result: StepResult) -> None:
+        """See `rlfactory.envs.service.session.Listener`."""
+        self.counters["steps"] += 1
+        self.metrics.step_s.observe(result.timing.total_s)
+        reward = result.reward
+        self.events.emit("step", session_id, f"{result.state}, progress {reward.progress:g}, reward {reward.total:g}")
+
+    def went_void(self, session_id: str, error: RLFactoryError) -> None:
+        """See `rlfactory.envs.service.session.Listener`."""
+        self.counters["void_episodes"] += 1
+        self.counters["infra_failures"] += error.blame is Blame.INFRASTRUCTURE
+        self.events.emit("failure", session_id, f"{error.reason}: {error}")
+
+    def renew(self, session_id: str) -> float:
+        """Renew the lease; return its end (Unix time). Raises: SessionNotFound."""
+        self._find(session_id)
+        return self._touch(session_id)
+
+    async def close(self, session_id: str, *, why: str = "closed by its client") -> None:
+        """End a session and give its phone back. Idempotent."""
+        tenant = self._tenants.pop(session_id, None)
+        if tenant is None:
+            return
+        if tenant.timer is not None:
+            tenant.timer.cancel()
+        self.counters["closes"] += 1
+        self.events.emit("close", session_id, why)
+        await asyncio.shield(self._keep(tenant.session.close()))
+
+    def _keep(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        """Run to its end, whatever becomes of the caller; the host waits for it when it stops."""
+        task = asyncio.create_task(work)
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+        return task
+
+    # --- leases and room ---------------------------------------------------------------------------------------------
+
+    def _find(self, session_id: str) -> _Tenant:
+        try:
+            return self._tenants[session_id]
+        except KeyError:
+            raise SessionNotFound(f"no session {session_id!r}: never begun, closed, or its lease ran out") from None
+
+    @contextmanager
+    def _room_for(self, n: int) -> Iterator[None]:
+        """Count n sessions as open while they are being made. Raises: LimitExceeded, InfrastructureError (draining)."""
+        if self.draining:
+            raise InfrastructureError("the service is stopping: no new sessions")
+        if len(self._tenants) + self._opening + n > self.limits.max_sessions:
+            raise LimitExceeded(f"{len(self._tenants)} sessions are open; max_sessions is {self.limits.max_sessions}")
+        self._opening += n
+        try:
+            yield
+        finally:
+            self._opening -= n
+
+    def _admit(self, session: Session) -> None:
+        self._tenants[session.id] = _Tenant(session=session, lease_s=session.episode.options.lease_s)
+        self._touch(session.id)
+
+    def _touch(self, session_id: str) -> float:
+        """Renew the lease, if the session still has one; return its end (Unix time)."""
+        tenant = self._tenants.get(session_id)
+        if tenant is None:
+            return time.time()
+        loop = asyncio.get_running_loop()
+        tenant.renew(loop.time())
+        if tenant.timer is None:
+            tenant.timer = loop.call_at(tenant.expires_at_s, self._check_lease, session_id)
+        return time.time() + tenant.lease_s
+
+    def _check_lease(self, session_id: str) -> None:
+        """Close the session if its lease has run out, else look again when it would."""
+        tenant = self._tenants.get(session_id)
+        if tenant is None:
+            return
+        loop = asyncio.get_running_loop()
+        if tenant.session.busy:
+            tenant.renew(loop.time())
+        if loop.time() < tenant.expires_at_s:
+            tenant.timer = loop.call_at(tenant.expires_at_s, self._check_lease, session_id)
+            return
+        self.counters["leases_expired"] += 1
+        self.events.emit("lease_expired", session_id, f"not renewed for {tenant.lease_s:g} s")
+        self._keep(self.close(session_id, why="its lease ran out"))
+
+    def _introduce(self, session: Session) -> ResetResult:
+        return ResetResult(
+            session=session.id,
+            goal=session.episode.task.goal,
+            tools=session.schemas,
+            observation=session.observation,
+            max_turns=session.episode.max_turns,
+            lease_expiry_s=self._touch(session.id),
+            state_hash=session.state_hash,
+        )
+
+
+def _new_id() -> str:
+    return secrets.token_hex(8)

@@ -1,0 +1,67 @@
+"""Every bound of the environment service in one place. A refusal names the field that it hit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.types import SessionOptions
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """Bounds of one service. All must be above 0."""
+
+    max_sessions: int = 512
+    max_fork: int = 64
+    """Sessions that one Fork may make."""
+    max_calls_per_step: int = 32
+    max_turns: int = 200
+    max_output_chars: int = 20_000
+    """Of one tool result; the middle of a longer one is cut out, and says so."""
+    max_image_pixels: int = 8_294_400
+    """Of one screenshot; larger ones are scaled down."""
+    max_request_bytes: int = 1 << 20
+    max_lease_s: float = 3600.0
+    max_step_timeout_s: float = 300.0
+    phone_wait_s: float = 60.0
+    """How long Reset and Fork wait for a free phone."""
+    setup_timeout_s: float = 60.0
+    """For bringing a phone to a task's first state, and for a snapshot."""
+    reset_attempts: int = 3
+    """Phones tried before a Reset gives up."""
+    orphan_grace_s: float = 0.5
+    """How long a step goes on when all its callers have gone, so that a retry after a broken connection finds it."""
+    max_goldens: int = 100_000
+    """State hashes remembered for the reset contract; the oldest is forgotten first."""
+    max_watchers: int = 64
+    watch_queue: int = 256
+    """Events kept for a watcher that reads slowly; the oldest is dropped first, and counted."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not value > 0:
+                raise ValueError(f"{field.name} must be above 0, got {value}")
+
+
+def bounded(options: SessionOptions, limits: Limits) -> SessionOptions:
+    """Return the options within the service's limits. Raises: TaskError: a value that makes no sense."""
+    checks = (
+        ("image_quality", options.image_quality, 1 <= options.image_quality <= 100, "from 1 to 100"),
+        ("multiple_px", options.multiple_px, 1 <= options.multiple_px <= 256, "from 1 to 256"),
+        ("max_pixels", options.max_pixels, options.max_pixels is None or options.max_pixels > 0, "above 0"),
+        ("max_turns", options.max_turns, options.max_turns is None or options.max_turns > 0, "above 0"),
+        ("lease_s", options.lease_s, 0 < options.lease_s < math.inf, "above 0"),
+        ("step_timeout_s", options.step_timeout_s, 0 < options.step_timeout_s < math.inf, "above 0"),
+        ("group", f"of {len(options.group)} characters", len(options.group) <= 200, "at most 200 characters"),
+    )
+    for name, value, fine, rule in checks:
+        if not fine:
+            raise TaskError(f"option {name} is {value}; it must be {rule}")
+    return replace(
+        options,
+        lease_s=min(options.lease_s, limits.max_lease_s),
+        step_timeout_s=min(options.step_timeout_s, limits.max_step_timeout_s),
+    )

@@ -1,0 +1,94 @@
+"""Which phones a service has: from its options to a `PhoneSource`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+if TYPE_CHECKING:
+    from rlfactory.emulators.pool import PhoneSource
+
+
+class Transport(StrEnum):
+    """How phones are reached."""
+
+    DIRECT = "direct"
+    """Simulated phones in the service's own process: the fast way."""
+    ADB = "adb"
+    """Simulated phones in processes of their own, through a real adb server: the way to any Android phone."""
+    DOCKER = "docker"
+    """Simulated phones in containers, through a real adb server: where code of others runs."""
+    ATTACHED = "attached"
+    """Phones that run already, simulated or not, by their adb serials."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhonesConfig:
+    """The phones of a service, all alike."""
+
+    transport: Transport = Transport.DIRECT
+    phones: int = 4
+    spares: int = 1
+    """Kept warm beside them."""
+    width_px: int = 1080
+    height_px: int = 2400
+    phones_per_host: int = 16
+    """That share a process (`adb`) or a container (`docker`): they fail together, and can be forked into each other."""
+    image: str = "rlfactory-simulator"
+    """Of the containers, with `docker`; so is the next."""
+    engine_url: str = ""
+    """Of the Docker engine; "": its socket on this machine."""
+    serials: tuple[str, ...] = ()
+    """Of the phones, with `attached`; so are the next two."""
+    adb_port: int = 5037
+    """Of the adb server that knows them; 0: one of our own, for serials that are HOST:PORT."""
+    discovery: tuple[Path, ...] = ()
+    """Folders in which emulators of this machine tell where their gRPC endpoints are."""
+
+    def __post_init__(self) -> None:
+        for name in ("phones", "spares"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be below 0, got {getattr(self, name)}")
+        if (self.transport is Transport.ATTACHED) != bool(self.serials):
+            raise ValueError("transport attached and serials (--serial) go together")
+        if self.phones_per_host < 1:
+            raise ValueError(f"phones_per_host must be at least 1, got {self.phones_per_host}")
+        for name in ("width_px", "height_px"):
+            if not 160 <= getattr(self, name) <= 8192:
+                raise ValueError(f"{name} must be from 160 to 8192, got {getattr(self, name)}")
+
+
+def phone_source(config: PhonesConfig) -> PhoneSource:
+    """Return a source of such phones; none is started yet."""
+    from rlfactory.emulators.simulator.phone import PhoneConfig
+
+    phone = PhoneConfig(width_px=config.width_px, height_px=config.height_px)
+    match config.transport:
+        case Transport.DIRECT:
+            from rlfactory.emulators.sources.direct import DirectSource
+
+            return DirectSource(phone)
+        case Transport.ADB:
+            from rlfactory.emulators.sources.process import ProcessSource
+
+            return ProcessSource(phone, phones_per_process=config.phones_per_host)
+        case Transport.DOCKER:
+            from rlfactory.emulators.sources.docker import DockerConfig, DockerSource
+
+            docker = DockerConfig(image=config.image, phones_per_container=config.phones_per_host)
+            return DockerSource(phone, replace(docker, engine_url=config.engine_url or docker.engine_url))
+        case Transport.ATTACHED:
+            from rlfactory.emulators.sources.attached import AttachedSource
+
+            return AttachedSource(config.serials, adb_port=config.adb_port, discovery=config.discovery)
+        case _:
+            assert_never(config.transport)
+
+
+def discovery_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return where Android's emulators of this user tell of themselves."""
+    runtime = environment.get("XDG_RUNTIME_DIR")
+    return (*((Path(runtime, "avd/running"),) if runtime else ()), Path.home() / ".android/avd/running")

@@ -1,0 +1,206 @@
+"""A running environment service: gRPC, health checking and reflection around a `SessionHost`."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+from prometheus_client import CollectorRegistry
+
+from rlfactory.emulators.device.device import ImageSpec
+from rlfactory.emulators.device.errors import DeviceError
+from rlfactory.emulators.pool import PhoneSource, Pool, PoolConfig, PoolMetrics
+from rlfactory.envs.rewards.rubric import Rubric
+from rlfactory.envs.service.gate import Gate
+from rlfactory.envs.service.host import SessionHost
+from rlfactory.envs.service.limits import Limits
+from rlfactory.envs.service.metrics import ServiceMetrics
+from rlfactory.envs.service.servicer import EnvService
+from rlfactory.envs.service.services import Services
+from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
+from rlfactory.envs.tools.registry import ToolRegistry, default_tools
+from rlfactory.envs.tools.runtime.cache import CacheConfig, ResultCache
+from rlfactory.envs.tools.runtime.metrics import ToolMetrics
+from rlfactory.envs.tools.runtime.runtime import RuntimeConfig, ToolRuntime
+from rlfactory.envs.wire.trust import ServerTrust
+from rlfactory.envs.wire.v1 import env_pb2 as pb
+from rlfactory.envs.wire.v1 import env_pb2_grpc as pb_grpc
+
+log = logging.getLogger(__name__)
+
+SERVICE_NAME: Final = pb.DESCRIPTOR.services_by_name["EnvService"].full_name
+
+
+class AddressInUse(OSError):
+    """The address cannot be listened on."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(errno.EADDRINUSE, "cannot listen, the port is in use", address)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerConfig:
+    """Where and how a service listens."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    """0: a free one, chosen by the kernel."""
+    drain_s: float = 5.0
+    """How long calls under way may go on when the server stops."""
+    max_concurrent_calls: int = 4096
+    tool_calls: RuntimeConfig = field(default_factory=RuntimeConfig)
+    tool_cache: CacheConfig = field(default_factory=CacheConfig)
+    limits: Limits = field(default_factory=Limits)
+    trust: ServerTrust = field(default_factory=ServerTrust)
+
+    def __post_init__(self) -> None:
+        self.trust.require_safe(self.host)
+        if not 0 <= self.port <= 65535:
+            raise ValueError(f"port must be from 0 to 65535, got {self.port}")
+        if self.drain_s < 0:
+            raise ValueError(f"drain_s must not be below 0, got {self.drain_s}")
+        if self.max_concurrent_calls < 1:
+            raise ValueError(f"max_concurrent_calls must be at least 1, got {self.max_concurrent_calls}")
+
+
+class EnvServer:
+    """A server that listens. Use `serving`."""
+
+    def __init__(self, host: SessionHost, config: ServerConfig) -> None:
+        self.host = host
+        self.config = config
+        self.address = ""
+        """host:port, once it listens."""
+        self._health = health.aio.HealthServicer()
+        self._service = EnvService(host)
+        self._server: grpc.aio.Server | None = None
+
+    async def start(self) -> None:
+        """Listen. Raises: AddressInUse."""
+        config = self.config
+        server = grpc.aio.server(
+            options=(
+                ("grpc.max_receive_message_length", config.limits.max_request_bytes),
+                ("grpc.max_send_message_length", -1),
+                ("grpc.so_reuseport", 0),
+            ),
+            maximum_concurrent_rpcs=config.max_concurrent_calls,
+            interceptors=(Gate(config.trust.tokens),) if config.trust.tokens else (),
+        )
+        pb_grpc.add_EnvServiceServicer_to_server(self._service, server)  # type: ignore[no-untyped-call]
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+        try:
+            port = _listen(server, f"{config.host}:{config.port}", config.trust)
+        except RuntimeError:
+            port = 0
+        if not port:
+            await server.stop(None)
+            raise AddressInUse(f"{config.host}:{config.port}")
+        await server.start()
+        self._server = server
+        self.address = f"{config.host}:{port}"
+        await self._set_health(health_pb2.HealthCheckResponse.SERVING)
+
+    async def stop(self) -> None:
+        """Refuse new sessions, let calls under way end within `drain_s`, then stop listening. Idempotent.
+
+        A call that waits for a phone is refused, too: it would get one only to lose it.
+        """
+        server, self._server = self._server, None
+        if server is None:
+            return
+        self.host.draining = True
+        if self.host.pool is not None:
+            self.host.pool.lend_no_more()
+        self.host.events.close()
+        await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        self._service.end_step_streams()
+        await server.stop(self.config.drain_s)
+
+    async def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
+        for name in ("", SERVICE_NAME):
+            await self._health.set(name, status)
+
+
+def _listen(server: grpc.aio.Server, address: str, trust: ServerTrust) -> int:
+    """Return the port that the server got; 0 or a RuntimeError says that there is none to be had."""
+    credentials = trust.credentials()
+    port = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
+    return int(port)
+
+
+@asynccontextmanager
+async def serving(
+    config: ServerConfig,
+    *,
+    phones: PhoneSource | None = None,
+    pool: PoolConfig | None = None,
+    tasks: TaskRegistry | None = None,
+    tools: ToolRegistry | None = None,
+    rubric: Rubric | None = None,
+    metrics: CollectorRegistry | None = None,
+    services: Services | None = None,
+) -> AsyncIterator[EnvServer]:
+    """Run a service for the block: phones started, port listened on; afterwards all of it is gone.
+
+    Args:
+        phones: where phones come from; None for a service without phones.
+        pool: how many and how patiently; needed with `phones`.
+        tasks, tools, rubric: by default those that ship with RLFactory.
+        metrics: where to register the figures of pool and sessions; None: they are for nobody.
+        services: what tools and verdicts share, where it needs other settings than the defaults; closed at the end.
+
+    Raises:
+        AddressInUse: the port is taken.
+        DeviceError: not one phone could be started.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        held = None
+        if phones is not None:
+            held = await stack.enter_async_context(
+                Pool(phones, pool or PoolConfig(phones=1), metrics=PoolMetrics(metrics))
+            )
+            await _warm_up(held)
+            stack.push_async_callback(_drain, held, timeout_s=config.drain_s)
+        shared = await stack.enter_async_context(services or Services())
+        runtime = await stack.enter_async_context(
+            ToolRuntime(config.tool_calls, cache=ResultCache(config.tool_cache), metrics=ToolMetrics(metrics))
+        )
+        host = await stack.enter_async_context(
+            SessionHost(
+                tasks=tasks or default_registry(),
+                tools=tools or default_tools(),
+                pool=held,
+                limits=config.limits,
+                rubric=rubric,
+                metrics=ServiceMetrics(metrics),
+                runtime=runtime,
+                services=shared,
+            )
+        )
+        server = EnvServer(host, config)
+        await server.start()
+        stack.push_async_callback(server.stop)
+        yield server
+
+
+async def _drain(pool: Pool, *, timeout_s: float) -> None:
+    """Wait until the sessions that were closed have given their phones back."""
+    if not await pool.drain(timeout_s=timeout_s):
+        log.warning("phones lent still after %g s, and stopped now: %d", timeout_s, pool.summary().leases)
+
+
+async def _warm_up(pool: Pool) -> None:
+    """Look at a phone once before clients come: fonts, codecs and connections are made on first use."""
+    with contextlib.suppress(DeviceError):  # a phone that cannot be looked at is the pool's to replace
+        async with pool.lease(timeout_s=pool.config.start_timeout_s) as lease:
+            await lease.device.observe(ImageSpec(), with_tree=True, timeout_s=pool.config.start_timeout_s)

@@ -1,0 +1,194 @@
+"""The gRPC face of a `SessionHost`: converts, calls, and says errors as the protocol does."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import wraps
+from typing import Any, Final, NoReturn, TypeAlias, TypeVar
+
+import grpc
+
+from rlfactory.emulators.device.errors import DeviceError
+from rlfactory.emulators.pool import PhoneState, PhoneStatus
+from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError
+from rlfactory.envs.service.host import SessionHost
+from rlfactory.envs.service.step_stream import StepStream
+from rlfactory.envs.wire import convert
+from rlfactory.envs.wire.faults import WATCHING, device_failure, to_bytes, to_status
+from rlfactory.envs.wire.v1 import env_pb2 as pb
+from rlfactory.envs.wire.v1 import env_pb2_grpc as pb_grpc
+
+log = logging.getLogger(__name__)
+
+Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+Servicer = TypeVar("Servicer")
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+Method = Callable[[Servicer, Request, "Context"], Awaitable[Response]]
+
+STATE_NAMES: Final = {
+    PhoneState.STARTING: "starting",
+    PhoneState.FREE: "ready",
+    PhoneState.PROBED: "probed",
+    PhoneState.LEASED: "leased",
+    PhoneState.RESETTING: "resetting",
+    PhoneState.QUARANTINED: "quarantined",
+}
+
+
+def _answers(method: Method[Servicer, Request, Response]) -> Method[Servicer, Request, Response]:
+    """Turn what a method raises into a gRPC status with an ErrorInfo."""
+
+    @wraps(method)
+    async def answering(self: Servicer, request: Request, context: Context) -> Response:
+        try:
+            return await method(self, request, context)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
+            await _abort(context, _ours(error, method.__name__))
+
+    return answering
+
+
+def _ours(error: Exception, doing: str) -> RLFactoryError:
+    """Return what to tell the caller of a method that raised this."""
+    if isinstance(error, RLFactoryError):
+        return error
+    if isinstance(error, DeviceError):
+        return device_failure(error, doing)
+    log.error("%s failed", doing, exc_info=error)
+    failure = InfrastructureError(f"{doing}: the service failed: {type(error).__name__}: {error}")
+    failure.retryable = False
+    return failure
+
+
+async def _abort(context: Context, error: RLFactoryError) -> NoReturn:
+    code, message, metadata = to_status(error)
+    await context.abort(code, message, metadata)
+    raise AssertionError("unreachable: abort raises")
+
+
+class EnvService(pb_grpc.EnvServiceServicer):
+    """Serves one host. Holds no state of its own but the streams that are open."""
+
+    def __init__(self, host: SessionHost) -> None:
+        self._host = host
+        self._started_s = time.monotonic()
+        self._step_streams: set[StepStream] = set()
+
+    def end_step_streams(self) -> None:
+        """Begin no more steps of streams; each stream ends after those under way."""
+        for stream in self._step_streams:
+            stream.end()
+
+    @_answers
+    async def ListTasks(self, request: pb.ListTasksRequest, context: object) -> pb.ListTasksResponse:  # noqa: N802
+        split = convert.split_from_pb(request.split) if request.split else ""
+        infos = self._host.tasks.infos(suite=request.suite, split=split)
+        return pb.ListTasksResponse(tasks=[convert.task_to_pb(info) for info in infos])
+
+    @_answers
+    async def Reset(self, request: pb.ResetRequest, context: Context) -> pb.ResetResponse:  # noqa: N802
+        result = await self._host.reset(
+            request.task,
+            seed=request.seed,
+            split=convert.split_from_pb(request.split),
+            options=convert.options_from_pb(request.options),
+            client=context.peer(),
+        )
+        return convert.reset_to_pb(result)
+
+    @_answers
+    async def Step(self, request: pb.StepRequest, context: object) -> pb.StepResponse:  # noqa: N802
+        return await self._step(request)
+
+    async def _step(self, request: pb.StepRequest) -> pb.StepResponse:
+        calls = convert.calls_from_pb(request.calls)
+        played, lease_expiry_s = await self._host.step(request.session, request.seq, calls)
+        return convert.step_to_pb(played.result, lease_expiry_s=lease_expiry_s, with_bytes=played.with_bytes)
+
+    async def Steps(self, requests: AsyncIterator[pb.StepsRequest], context: Context) -> None:  # noqa: N802
+        stream = StepStream(self._step_or_status, max_under_way=self._host.limits.max_sessions)
+        self._step_streams.add(stream)
+        try:
+            await stream.serve(requests, context.write)
+        finally:
+            self._step_streams.discard(stream)
+
+    async def _step_or_status(self, request: pb.StepRequest) -> pb.StepResponse | bytes:
+        try:
+            return await self._step(request)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
+            return to_bytes(_ours(error, "Step"))
+
+    @_answers
+    async def Fork(self, request: pb.ForkRequest, context: object) -> pb.ForkResponse:  # noqa: N802
+        results = await self._host.fork(request.session, request.n)
+        return pb.ForkResponse(sessions=[convert.reset_to_pb(result) for result in results])
+
+    @_answers
+    async def Close(self, request: pb.CloseRequest, context: object) -> pb.CloseResponse:  # noqa: N802
+        await self._host.close(request.session)
+        return pb.CloseResponse()
+
+    @_answers
+    async def Renew(self, request: pb.RenewRequest, context: object) -> pb.RenewResponse:  # noqa: N802
+        return pb.RenewResponse(lease_expiry_s=self._host.renew(request.session))
+
+    @_answers
+    async def Status(self, request: pb.StatusRequest, context: object) -> pb.StatusResponse:  # noqa: N802
+        host = self._host
+        holders = host.phone_holders()
+        phones = host.pool.status() if host.pool is not None else ()
+        pool = host.pool.summary() if host.pool is not None else None
+        return pb.StatusResponse(
+            version=_version(),
+            uptime_s=time.monotonic() - self._started_s,
+            sessions=host.sessions,
+            max_sessions=host.limits.max_sessions,
+            phones=[_phone_to_pb(phone, holders.get(phone.serial, "")) for phone in phones],
+            counters=dict(host.counters),
+            waiting=pool.waiting if pool else 0,
+            starts_paused_s=pool.starts_paused_s if pool else 0.0,
+        )
+
+    async def Watch(  # noqa: N802
+        self, request: pb.WatchRequest, context: Context
+    ) -> AsyncIterator[pb.Event]:
+        try:
+            events = self._host.events.watch(request.session)
+        except RLFactoryError as error:
+            await _abort(context, error)
+        await context.send_initial_metadata((WATCHING,))  # tells the client that it misses nothing from here on
+        async for event in events:
+            yield pb.Event(
+                time_s=event.time_s,
+                session=event.session,
+                kind=event.kind,
+                message=event.message,
+                dropped=event.dropped,
+            )
+
+
+def _phone_to_pb(phone: PhoneStatus, session: str) -> pb.Phone:
+    return pb.Phone(
+        serial=phone.serial,
+        state=STATE_NAMES[phone.state],
+        session=session,
+        age_s=phone.age_s,
+        resets=phone.resets,
+        failures=phone.failures,
+        recycled=phone.recycled,
+        memory_bytes=phone.memory_bytes,
+        last_error=phone.last_error,
+        host=phone.host,
+    )
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("rlfactory")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,384 @@
+"""One episode: a task on a phone, played by tool calls.
+
+A session runs until it is finished or truncated; or it becomes void when its phone or its task fails, and then every
+further step raises that failure: a void episode has no reward.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from rlfactory.emulators.device.device import Device
+from rlfactory.emulators.device.errors import DeviceError
+from rlfactory.emulators.device.state import DeviceState, digest
+from rlfactory.envs.api.coordinates import ScreenSize
+from rlfactory.envs.api.errors import (
+    EnvironmentFault,
+    EpisodeOver,
+    InfrastructureError,
+    JudgeError,
+    LimitExceeded,
+    RLFactoryError,
+    UnknownName,
+)
+from rlfactory.envs.api.types import (
+    EpisodeState,
+    Observation,
+    Reward,
+    SessionOptions,
+    StepResult,
+    StepTiming,
+    ToolCall,
+    ToolResult,
+    ToolSchema,
+)
+from rlfactory.envs.rewards.rubric import Rubric
+from rlfactory.envs.rewards.verdict import Judge
+from rlfactory.envs.service.goldens import EpisodeKey
+from rlfactory.envs.service.limits import Limits
+from rlfactory.envs.service.observer import PhoneObserver, SentImages
+from rlfactory.envs.service.once import AtMostOnce
+from rlfactory.envs.service.services import Services
+from rlfactory.envs.tasks.task import Outcome, PlayedCall, Task
+from rlfactory.envs.tools.finish import Ending, FinishTool
+from rlfactory.envs.tools.phone import PhoneClock, PhoneTool
+from rlfactory.envs.tools.registry import ToolRegistry
+from rlfactory.envs.tools.runtime.executor import Executor
+from rlfactory.envs.tools.runtime.runtime import ToolRuntime
+from rlfactory.envs.tools.tool import Tool, ToolContext
+from rlfactory.envs.wire.faults import device_failure
+
+OBSERVE_SHARE: Final = 0.25
+"""Of a step's time, kept for observing and judging."""
+LEAST_TIMEOUT_S: Final = 0.001
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Played:
+    """One step as it is stored for callers that ask again."""
+
+    result: StepResult
+    with_bytes: bool
+    """The client has not had this image before."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Episode:
+    """What a session and its forks have in common."""
+
+    key: EpisodeKey
+    client: str
+    """Who plays it; phones are shared out evenly between clients."""
+    task: Task
+    options: SessionOptions
+    max_turns: int
+    limits: Limits
+    rubric: Rubric
+    runtime: ToolRuntime
+    """Shared by all sessions of a service: carries out their calls."""
+    services: Services
+    """Shared, too: what tools and verdicts stand on."""
+
+
+class GiveBack(Protocol):
+    """Returns a phone to where it came from. Giving back twice is harmless."""
+
+    def __call__(self, problem: str, *, fatal: bool = False) -> None:
+        """`problem` is what is wrong with the phone, "" for nothing; `fatal` has it replaced in any case."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HeldPhone:
+    """The phone of a session, until it is given back."""
+
+    device: Device
+    host: str
+    """Phones of one host can load each other's snapshots."""
+    give_back: GiveBack
+    renew: Callable[[], None]
+    """Says that the phone is still needed."""
+
+
+class Listener(Protocol):
+    """Who is told what becomes of a session."""
+
+    def turn_played(self, session_id: str, result: StepResult) -> None:
+        """A new turn is over (told once, however often its result is asked for)."""
+        ...
+
+    def went_void(self, session_id: str, error: RLFactoryError) -> None:
+        """The episode failed, and counts for nothing."""
+        ...
+
+
+class Session:
+    """One episode. Make it, then `begin` or `begin_as_fork`; its owner ends it by `close`."""
+
+    def __init__(
+        self, session_id: str, episode: Episode, phone: HeldPhone | None, *, listener: Listener, turns: int = 0
+    ) -> None:
+        """`phone` is None in text-only tasks; `turns` were played before a fork."""
+        self.id = session_id
+        self.episode = episode
+        self.phone = phone
+        self.state = EpisodeState.RUNNING
+        self.turns = turns
+        self.void: RLFactoryError | None = None
+        """Why the episode counts for nothing, if it does."""
+        self._observer = PhoneObserver(phone.device, episode.options, episode.limits) if phone else None
+        self._reward = Reward()
+        self._initial: DeviceState = {}
+        self._now: DeviceState = {}
+        self._judge = Judge(episode.task)
+        self._rubric = episode.task.rubric() or episode.rubric
+        self._calls: tuple[PlayedCall, ...] = ()
+        self._tools: dict[str, Tool] = {}
+        self._executor = Executor(
+            self._tools, max_output_chars=episode.limits.max_output_chars, runtime=episode.runtime
+        )
+        self._once: AtMostOnce[Played] = AtMostOnce(done=turns, grace_s=episode.limits.orphan_grace_s)
+        self._sent = SentImages()
+        self._listener = listener
+        self._closing = False
+        self.lock = asyncio.Lock()
+        """Held while the phone is used: by a step, by a fork."""
+
+    # --- beginning ---------------------------------------------------------------------------------------------------
+
+    async def begin(self, tools: ToolRegistry) -> None:
+        """Bring the phone to the task's first state and observe it.
+
+        Raises:
+            DeviceError: the phone failed, or a setup command did.
+            EnvironmentFault: the task's setup or verdict is broken.
+            JudgeError: a judge gave no verdict on the first state.
+        """
+        timeout_s = self.episode.limits.setup_timeout_s
+        if self.phone is not None:
+            device = self.phone.device
+            with _blaming_task(self.episode, "setup"):
+                await self.episode.task.setup(device, timeout_s=timeout_s)
+            await device.settle(timeout_s=timeout_s)
+            self._initial = self._now = await device.state(timeout_s=timeout_s)
+        await self._look(timeout_s)
+        await self._judge_now(timeout_s)
+        self._sent.is_new(self.observation)
+        with _blaming_task(self.episode, "tools"):
+            self._make_tools(tools)
+
+    async def begin_as_fork(self, parent: Session) -> None:
+        """Take over the parent's state, which this session's phone has loaded.
+
+        Raises: DeviceError: the phone failed, or it is not in the parent's state.
+        """
+        self._initial, self._now, self._reward = parent._initial, parent._now, parent._reward
+        self._calls = parent._calls
+        if self.phone is not None and self._observer is not None and parent._observer is not None:
+            self._now = await self.phone.device.state(timeout_s=self.episode.limits.setup_timeout_s)
+            if self.state_hash != parent.state_hash:
+                raise DeviceError(f"{self.phone.device.info.serial} is not in the state of the phone it forks")
+            self._observer.continue_from(parent._observer)
+        self._sent.is_new(self.observation)
+        context = self._tool_context()
+        self._tools.update({name: tool.fork(context) for name, tool in parent._tools.items()})
+
+    def _make_tools(self, tools: ToolRegistry) -> None:
+        context = self._tool_context()
+        own = self.episode.task.own_tools()
+        try:
+            for name in self.episode.task.tools:
+                factory = own[name] if name in own else tools.get(name)
+                self._tools[name] = factory(context)
+        except UnknownName as error:
+            raise EnvironmentFault(f"task {self.episode.key.task} asks for what is not there: {error}") from error
+
+    def _tool_context(self) -> ToolContext:
+        nothing = ScreenSize(width_px=1, height_px=1, image_width_px=1, image_height_px=1)
+        return ToolContext(
+            session=self.id,
+            device=self.phone.device if self.phone else None,
+            coordinates=self.episode.options.coordinates,
+            screen=self._observer.screen_size if self._observer else lambda: nothing,
+            services=self.episode.services,
+        )
+
+    # --- being looked at ---------------------------------------------------------------------------------------------
+
+    @property
+    def observation(self) -> Observation:
+        """The latest."""
+        return self._observer.latest if self._observer else Observation(sequence=self.turns + 1)
+
+    @property
+    def schemas(self) -> tuple[ToolSchema, ...]:
+        return tuple(tool.schema for tool in self._tools.values())
+
+    @property
+    def state_hash(self) -> str:
+        """Of the phone's state when it was last read; "" in text-only tasks."""
+        return digest(self._now) if self.phone is not None else ""
+
+    @property
+    def busy(self) -> bool:
+        """A step or a fork is under way."""
+        return self._once.running or self.lock.locked()
+
+    # --- playing -----------------------------------------------------------------------------------------------------
+
+    async def step(self, seq: int, calls: Sequence[ToolCall]) -> Played:
+        """Carry out one turn, at most once for each seq.
+
+        Raises:
+            OutOfOrder: seq is neither the last nor the next one.
+            EpisodeOver, LimitExceeded: nothing was done, and seq is not used up.
+            InfrastructureError, EnvironmentFault, JudgeError: the episode is void.
+        """
+        self._require_valid()
+        if self._once.is_new(seq):
+            self.require_running()
+            limit = self.episode.limits.max_calls_per_step
+            if len(calls) > limit:
+                raise LimitExceeded(f"{len(calls)} calls in one step; max_calls_per_step is {limit}")
+        fingerprint = [(call.id, call.name, dict(call.arguments)) for call in calls]
+        return await self._once.run(seq, fingerprint, lambda: self._play_or_void(seq, calls))
+
+    def require_running(self) -> None:
+        """Raises: EpisodeOver: the episode has ended. RLFactoryError: it is void, for this reason."""
+        self._require_valid()
+        if self.state is not EpisodeState.RUNNING:
+            raise EpisodeOver(f"session {self.id}: the episode was {self.state} after {self.turns} turns")
+
+    def _require_valid(self) -> None:
+        if self.void is not None:
+            raise self.void.with_traceback(None)
+
+    async def _play_or_void(self, seq: int, calls: Sequence[ToolCall]) -> Played:
+        try:
+            async with self.lock:
+                return await self._play(calls)
+        except DeviceError as error:
+            raise self._end_as_void(device_failure(error, f"step {seq}"), problem=str(error)) from error
+        except asyncio.CancelledError:
+            reason = InfrastructureError(f"step {seq} was cancelled; what it did is unknown")
+            raise self._end_as_void(reason) from None
+        except RLFactoryError as error:
+            raise self._end_as_void(error) from None
+
+    async def _play(self, calls: Sequence[ToolCall]) -> Played:
+        started = time.perf_counter()
+        timeout_s = self.episode.options.step_timeout_s
+        clock = self._fresh_clock()
+        results = await self._executor.run(calls, timeout_s=timeout_s * (1 - OBSERVE_SHARE))
+        ran = time.perf_counter()
+        self.turns += 1
+        self._calls += tuple(
+            PlayedCall(turn=self.turns, call=call, result=result) for call, result in zip(calls, results, strict=True)
+        )
+        if self._ending() is not None:
+            self.state = EpisodeState.FINISHED
+        elif self.turns >= self.episode.max_turns:
+            self.state = EpisodeState.TRUNCATED
+        await self._look(max(LEAST_TIMEOUT_S, started + timeout_s - ran))
+        observed = time.perf_counter()
+        if self.phone is not None and (clock.actions or self.state is not EpisodeState.RUNNING):
+            self._now = await self.phone.device.state(timeout_s=max(LEAST_TIMEOUT_S, started + timeout_s - observed))
+        await self._judge_now(max(LEAST_TIMEOUT_S, started + timeout_s - observed))
+        judged = time.perf_counter()
+        timing = StepTiming(
+            act_s=ran - started - clock.settle_s,
+            settle_s=clock.settle_s,
+            observe_s=observed - ran,
+            judge_s=judged - observed,
+            total_s=judged - started,
+        )
+        return self._played(results, timing)
+
+    def _played(self, results: tuple[ToolResult, ...], timing: StepTiming) -> Played:
+        result = StepResult(
+            results=results, observation=self.observation, reward=self._reward, state=self.state, timing=timing
+        )
+        self._listener.turn_played(self.id, result)
+        return Played(result=result, with_bytes=self._sent.is_new(self.observation))
+
+    async def _look(self, timeout_s: float) -> None:
+        if self._observer is not None:
+            await self._observer.look(timeout_s=timeout_s)
+
+    async def _judge_now(self, timeout_s: float) -> None:
+        """Raises: EnvironmentFault: the task's checks are broken. JudgeError: no verdict, or none in time."""
+        ending = self._ending()
+        outcome = Outcome(
+            state=self._now,
+            initial=self._initial,
+            finished=ending is not None,
+            claimed_success=ending is not None and ending.claimed_success,
+            answer=ending.answer if ending else "",
+            turns=self.turns,
+            calls=self._calls,
+        )
+        with _blaming_task(self.episode, "verdict"):
+            scores = await self._verified(outcome, timeout_s)
+            judged = replace(outcome, scores=scores) if scores else outcome
+            self._reward = self._rubric.reward(self._judge.verdict(judged))
+
+    async def _verified(self, outcome: Outcome, timeout_s: float) -> Mapping[str, float]:
+        try:
+            async with asyncio.timeout(timeout_s):
+                services = self.episode.services
+                return await self.episode.task.verify(outcome, services=services, timeout_s=timeout_s)
+        except TimeoutError:
+            raise JudgeError(f"no verdict on {self.episode.key.task} within {timeout_s:.1f} seconds") from None
+
+    def _ending(self) -> Ending | None:
+        tool = self._tools.get("finish")
+        return tool.ending if isinstance(tool, FinishTool) else None
+
+    def _fresh_clock(self) -> PhoneClock:
+        tool = self._tools.get("phone")
+        clock = PhoneClock()
+        if isinstance(tool, PhoneTool):
+            tool.clock = clock
+        return clock
+
+    # --- ending ------------------------------------------------------------------------------------------------------
+
+    def _end_as_void(self, error: RLFactoryError, *, problem: str = "") -> RLFactoryError:
+        self.void = error
+        self._return_phone(problem)
+        if not self._closing:
+            self._listener.went_void(self.id, error)
+        return error
+
+    def _return_phone(self, problem: str) -> None:
+        if self.phone is not None:
+            self.phone.give_back(problem)
+
+    async def close(self, *, problem: str = "") -> None:
+        """Cancel what runs and give the phone back. Idempotent, never raises."""
+        self._closing = True
+        try:
+            await self._once.cancel()
+            async with self.lock:
+                for tool in self._tools.values():
+                    await tool.close()
+        finally:
+            self._return_phone(problem)
+
+
+@contextmanager
+def _blaming_task(episode: Episode, what: str) -> Iterator[None]:
+    """Turn what a task's own code raises into `EnvironmentFault`; failures of phones and services pass."""
+    try:
+        yield
+    except (DeviceError, RLFactoryError):
+        raise
+    except Exception as error:
+        key = episode.key
+        reason = f"{what} of {key.task} (seed {key.seed}, {key.split}): {type(error).__name__}: {error}"
+        raise EnvironmentFault(reason) from error

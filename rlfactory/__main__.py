@@ -1,0 +1,5 @@
+"""`python -m rlfactory`: the command line."""
+
+from rlfactory.cli import main
+
+main()

@@ -1,0 +1,32 @@
+"""The adb server of a service: watched for weeks, it leaves nothing behind in the watching."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+
+from rlfactory.emulators.adb import server as adb_server
+from rlfactory.emulators.adb.server import AdbServer
+
+
+async def test_watching_a_server_that_is_well_costs_no_memory(monkeypatch):
+    monkeypatch.setattr(adb_server, "_PING_INTERVAL_S", 0.005)
+
+    async def back(_: object) -> None:
+        raise AssertionError("it was replaced though it was well")
+
+    server = AdbServer(on_back=back)
+    client = await server.start()
+    try:
+        await asyncio.sleep(0.2)
+        first = _futures()
+        await asyncio.sleep(0.5)
+        assert _futures() - first < 10
+        assert await client.command("host:version")
+    finally:
+        await server.close()
+
+
+def _futures() -> int:
+    gc.collect()
+    return sum(issubclass(type(each), asyncio.Future) for each in gc.get_objects())  # asks no object, only its type

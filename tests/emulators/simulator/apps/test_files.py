@@ -1,0 +1,232 @@
+"""Files: browsing, choosing, copying, moving, renaming, deleting, finding, looking."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rlfactory.emulators.simulator.apps.kit.file_list import free_path, is_good_name, transfer_paths
+from rlfactory.emulators.simulator.apps.kit.filetypes import kind_of
+from rlfactory.emulators.simulator.phone import Phone
+
+if TYPE_CHECKING:
+    from tests.emulators.simulator.conftest import Finger
+
+PACKAGE = "com.google.android.documentsui"
+STORAGE = "/storage/emulated/0"
+
+
+def names(phone: Phone, folder: str) -> list[str]:
+    return phone.system.files.list(f"{STORAGE}/{folder}")
+
+
+def go_to(finger: Finger, folder: str) -> None:
+    finger.open(PACKAGE)
+    finger.scroll_to(folder)
+    finger.tap(folder)
+
+
+def test_the_drawer_leads_to_the_storage_by_the_models_name(phone: Phone, finger: Finger) -> None:
+    finger.open(PACKAGE)
+    finger.tap("Show roots")
+    finger.tap("Images")
+    assert "sunset_pier.png" in finger.texts("title")
+    finger.tap("Show roots")
+    finger.tap("Pixel 6")
+    assert {"Documents", "Download"} <= set(finger.texts("title"))
+
+
+def test_a_file_is_deleted_after_a_question(phone: Phone, finger: Finger) -> None:
+    go_to(finger, "Download")
+    finger.long_press("coffee_guide.txt")
+    assert finger.sees("1 selected")
+    finger.tap("Delete")
+    finger.tap("OK")
+    assert names(phone, "Download") == ["boarding_pass.pdf", "train_times.csv"]
+    assert not finger.sees("coffee_guide.txt")
+
+
+def test_a_file_is_moved(phone: Phone, finger: Finger) -> None:
+    go_to(finger, "Download")
+    finger.long_press("coffee_guide.txt")
+    finger.tap("More options")
+    finger.tap("Move to\u2026")
+    finger.scroll_to("Pictures")
+    finger.tap("Pictures")
+    finger.tap("Move")
+    assert "coffee_guide.txt" in names(phone, "Pictures")
+    assert "coffee_guide.txt" not in names(phone, "Download")
+
+
+def test_files_are_copied_and_numbered_when_the_name_is_taken(phone: Phone, finger: Finger) -> None:
+    phone.system.files.write(f"{STORAGE}/Documents/train_times.csv", b"older")
+    go_to(finger, "Download")
+    finger.long_press("boarding_pass.pdf")
+    finger.tap("train_times.csv")
+    finger.tap("More options")
+    finger.tap("Copy to\u2026")
+    finger.tap("Documents")
+    finger.tap("Copy")
+    assert {"boarding_pass.pdf", "train_times.csv", "train_times (1).csv"} <= set(names(phone, "Documents"))
+    assert phone.system.files.read(f"{STORAGE}/Documents/train_times.csv") == b"older"
+    assert len(names(phone, "Download")) == 3
+
+
+def test_a_transfer_can_be_given_up(phone: Phone, finger: Finger) -> None:
+    go_to(finger, "Download")
+    finger.long_press("coffee_guide.txt")
+    finger.tap("More options")
+    finger.tap("Move to\u2026")
+    finger.tap("Cancel")
+    assert len(names(phone, "Download")) == 3
+
+
+def test_a_file_is_renamed(phone: Phone, finger: Finger) -> None:
+    go_to(finger, "Download")
+    finger.long_press("coffee_guide.txt")
+    finger.tap("More options")
+    finger.tap("Rename")
+    finger.clear()
+    phone.type_text("brewing.txt")
+    finger.tap("OK")
+    assert "brewing.txt" in names(phone, "Download")
+
+
+def test_a_folder_is_made(phone: Phone, finger: Finger) -> None:
+    go_to(finger, "Download")
+    finger.tap("More options")
+    finger.tap("New folder")
+    phone.type_text("Invoices")
+    finger.tap("OK")
+    assert phone.system.files.is_dir(f"{STORAGE}/Download/Invoices")
+    finger.tap("Invoices")
+    assert finger.sees("No items")
+    phone.key("BACK")
+    assert finger.sees("Downloads")
+
+
+def test_all_items_are_selected_and_deleted(phone: Phone, finger: Finger) -> None:
+    go_to(finger, "Download")
+    finger.tap("More options")
+    finger.tap("Select all")
+    finger.tap("Delete")
+    finger.tap("OK")
+    assert names(phone, "Download") == []
+
+
+def test_files_are_sorted(phone: Phone, finger: Finger) -> None:
+    go_to(finger, "Download")
+    finger.tap("Sort by")
+    finger.tap("Modified (oldest first)")
+    assert finger.texts("title") == ["coffee_guide.txt", "train_times.csv", "boarding_pass.pdf"]
+    finger.tap("Sort by")
+    finger.tap("File name (Z to A)")
+    assert finger.texts("title") == ["train_times.csv", "coffee_guide.txt", "boarding_pass.pdf"]
+
+
+def test_the_search_looks_below_the_folder(phone: Phone, finger: Finger) -> None:
+    finger.open(PACKAGE)
+    finger.tap("Search")
+    phone.type_text("agreement")
+    assert finger.texts("title") == ["rental_agreement.pdf"]
+    phone.key("BACK")
+    phone.key("BACK")
+    assert finger.sees("Alarms")
+
+
+def test_a_text_is_read_and_opened_in_notes(phone: Phone, finger: Finger) -> None:
+    go_to(finger, "Download")
+    finger.tap("train_times.csv")
+    assert "07:12" in finger.node(key="text").text
+    finger.tap("Edit")
+    assert phone.foreground.startswith("net.gsantner.markor/")
+
+
+@pytest.mark.parametrize(("folder", "name"), [("Pictures", "sunset_pier.png"), ("Documents", "rental_agreement.pdf")])
+def test_other_files_show_what_they_are(phone: Phone, finger: Finger, folder: str, name: str) -> None:
+    go_to(finger, folder)
+    finger.tap(name)
+    assert finger.sees(name)
+    phone.key("BACK")
+    assert name in finger.texts("title")
+
+
+def test_the_properties_of_a_file_are_shown(phone: Phone, finger: Finger) -> None:
+    go_to(finger, "Download")
+    finger.long_press("boarding_pass.pdf")
+    finger.tap("More options")
+    finger.tap("Get info")
+    assert finger.sees(f"{STORAGE}/Download")
+    finger.tap("OK")
+
+
+def test_recent_files_are_newest_first(phone: Phone, finger: Finger) -> None:
+    phone.system.files.write(f"{STORAGE}/Music/new.mp3", b"ID3")
+    finger.open(PACKAGE)
+    finger.tap("Show roots")
+    finger.tap("Recent")
+    assert finger.texts("title")[0] == "new.mp3"
+
+
+def test_the_trail_leads_back(phone: Phone, finger: Finger) -> None:
+    go_to(finger, "Documents")
+    finger.tap("Markor")
+    finger.tap("Documents")
+    assert "packing_list.txt" in finger.texts("title")
+
+
+def test_a_folder_deleted_behind_the_apps_back_is_left(phone: Phone, finger: Finger) -> None:
+    phone.system.files.make_dirs(f"{STORAGE}/Download/Gone")
+    go_to(finger, "Download")
+    finger.tap("Gone")
+    phone.system.files.remove(f"{STORAGE}/Download/Gone")
+    phone.system.home()
+    finger.open(PACKAGE)
+    assert finger.sees("Alarms")
+
+
+def test_a_snapshot_keeps_the_selection(phone: Phone, finger: Finger) -> None:
+    go_to(finger, "Download")
+    finger.long_press("coffee_guide.txt")
+    saved = phone.snapshot()
+    finger.tap("Delete")
+    finger.tap("OK")
+    phone.restore(saved)
+    assert finger.sees("1 selected")
+    assert len(names(phone, "Download")) == 3
+
+
+def test_a_folder_never_goes_into_itself(phone: Phone) -> None:
+    system = phone.system
+    system.files.make_dirs(f"{STORAGE}/Download/A/B")
+    assert transfer_paths(system, [f"{STORAGE}/Download/A"], f"{STORAGE}/Download/A/B", move=True) == 0
+    assert transfer_paths(system, [f"{STORAGE}/Download/A"], f"{STORAGE}/Download", move=True) == 0
+    assert transfer_paths(system, [f"{STORAGE}/Download/A"], f"{STORAGE}/Download", move=False) == 1
+    assert system.files.is_dir(f"{STORAGE}/Download/A (1)/B")
+    assert free_path(system, f"{STORAGE}/Download", "A").endswith("A (2)")
+
+
+@pytest.mark.parametrize(
+    ("name", "good"), [("a.txt", True), ("", False), ("..", False), ("a/b", False), (" ", False), ("x" * 300, False)]
+)
+def test_names_are_checked(name: str, good: bool) -> None:
+    assert is_good_name(name) is good
+
+
+def test_unknown_kinds_are_named_by_their_extension() -> None:
+    assert kind_of("x.blend").label == "BLEND file"
+    assert kind_of("README").label == "File"
+    assert kind_of("a.TXT").is_text
+
+
+def test_a_full_storage_is_told_and_survived(phone: Phone, finger: Finger) -> None:
+    go_to(finger, "Download")
+    phone.system.files.capacity_bytes = phone.system.files.used_bytes()
+    finger.long_press("coffee_guide.txt")
+    finger.tap("More options")
+    finger.tap("Copy to\u2026")
+    finger.tap("Documents")
+    finger.tap("Copy")
+    assert phone.state.view.toast == "No space left on device"
+    assert "coffee_guide.txt" not in names(phone, "Documents")

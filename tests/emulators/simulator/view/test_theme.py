@@ -1,0 +1,58 @@
+"""Names of colours, icons and text styles; looking at screens while making them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import PIL.Image
+import pytest
+
+from rlfactory.emulators.simulator.view.drawing.icons import icon_glyph
+from rlfactory.emulators.simulator.view.drawing.text import font
+from rlfactory.emulators.simulator.view.gallery import PACKAGE, Gallery, gallery_phone
+from rlfactory.emulators.simulator.view.preview import contact_sheet, save_activity
+from rlfactory.emulators.simulator.view.theme import DARK, LIGHT, text_style, theme
+
+
+def test_both_schemes_know_the_same_roles() -> None:
+    assert LIGHT.keys() == DARK.keys()
+
+
+def test_colours_are_roles_or_literals() -> None:
+    light = theme(dark=False)
+    assert light.color("#102030") == 0xFF102030
+    assert light.color("#80102030") == 0x80102030
+    assert light.color("on_primary/50") == 0x7FFFFFFF
+    assert light.is_light(light.color("surface"))
+    assert not theme(dark=True).is_light(theme(dark=True).color("surface"))
+
+
+@pytest.mark.parametrize("color", ["primery", "#12345", "", "nothing/50", "#GGGGGG"])
+def test_unknown_colours_are_refused(color: str) -> None:
+    with pytest.raises(ValueError):
+        theme(dark=False).color(color)
+
+
+def test_unknown_icons_name_close_ones() -> None:
+    with pytest.raises(ValueError, match="wifi"):
+        icon_glyph("wifii")
+
+
+def test_unknown_styles_name_all() -> None:
+    with pytest.raises(ValueError, match="body_large"):
+        text_style("body_huge")
+
+
+def test_a_missing_font_is_named() -> None:
+    with pytest.raises(KeyError):
+        font(("Comic", 10.0, False))
+
+
+def test_an_activity_can_be_looked_at(tmp_path: Path) -> None:
+    phone, _ = gallery_phone()
+    picture = tmp_path / "gallery.png"
+    assert save_activity(picture, Gallery(title="Preview"), package=PACKAGE, phone=phone) is phone
+    with PIL.Image.open(picture) as image:
+        assert image.size == (540, 1200)
+        sheet = contact_sheet([image, image, image], columns=2, width_px=100)
+    assert sheet.width == 2 * 124 + 24

@@ -1,0 +1,249 @@
+"""Phones in worker processes behind our own adb server, under the pool: what dies is replaced, nothing is left."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rlfactory.emulators.adb.client import AdbClient
+from rlfactory.emulators.adb.console import EmulatorConsole
+from rlfactory.emulators.adb.device import AdbDevice
+from rlfactory.emulators.device.device import Device, ImageSpec, OpenApp, Tap
+from rlfactory.emulators.device.errors import DeviceError, DeviceUnsupported
+from rlfactory.emulators.pool import PhoneState, Pool, PoolConfig
+from rlfactory.emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.sources.attached import AttachedSource
+from rlfactory.emulators.sources.process import ProcessSource
+
+SMALL = PhoneConfig(width_px=270, height_px=600)
+T = 30.0
+
+
+def children() -> set[int]:
+    """Processes of ours: direct children that still run."""
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == os.getpid() and fields[0] != "Z":
+            found.add(int(entry.parent.name))
+    return found
+
+
+def runs(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+async def all_free(pool: Pool) -> None:
+    for _ in range(1000):
+        if all(status.state is PhoneState.FREE for status in pool.status()):
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError(pool.status())
+
+
+def console_of(device: Device) -> EmulatorConsole:
+    return EmulatorConsole(int(device.info.serial.removeprefix("emulator-")))
+
+
+async def test_phones_in_processes_are_leased_reset_and_forked() -> None:
+    before = children()
+    async with Pool(ProcessSource(SMALL, phones_per_process=2), PoolConfig(phones=3)) as pool:
+        await all_free(pool)
+        assert len(children() - before) == 3  # an adb server and two hosts
+        async with pool.lease(timeout_s=T) as first:
+            await first.device.act(OpenApp("Settings"), timeout_s=T)
+            await first.device.push("/sdcard/trace", b"x", timeout_s=T)
+            assert (await first.device.observe(ImageSpec(), with_tree=True, timeout_s=T)).tree is not None
+            if any(status.state is PhoneState.FREE for status in pool.status()):
+                snapshot = await first.device.save_snapshot(timeout_s=T)
+                async with pool.lease(timeout_s=T) as other:
+                    if other.host == first.host:
+                        await other.device.load_snapshot(snapshot, timeout_s=T)
+                        assert np.array_equal(
+                            await other.device.screenshot(timeout_s=T), await first.device.screenshot(timeout_s=T)
+                        )
+                    else:
+                        with pytest.raises(DeviceError, match="no snapshot"):
+                            await other.device.load_snapshot(snapshot, timeout_s=T)
+        await all_free(pool)
+        for _ in range(3):
+            lease = await pool.acquire(timeout_s=T)
+            assert "files/trace" not in await lease.device.state(timeout_s=T)
+    assert children() == before
+
+
+async def test_a_killed_phone_is_replaced() -> None:
+    async with Pool(ProcessSource(SMALL), PoolConfig(phones=2, backoff_s=0.01)) as pool:
+        async with pool.lease(timeout_s=T) as bystander:
+            with pytest.raises(DeviceError):
+                async with pool.lease(timeout_s=T) as lease:
+                    await console_of(lease.device).kill()
+                    await lease.device.act(Tap(1, 1), timeout_s=T)
+            await bystander.device.act(Tap(1, 1), timeout_s=T)
+        await all_free(pool)
+        assert sum(status.failures for status in pool.status()) == 1
+
+
+async def test_a_killed_host_is_replaced_with_its_phones() -> None:
+    before = children()
+    source = ProcessSource(SMALL)
+    async with Pool(source, PoolConfig(phones=2, backoff_s=0.01)) as pool:
+        first, second = await pool.acquire(timeout_s=T), await pool.acquire(timeout_s=T)
+        os.kill(int(first.host.removeprefix("host-")), signal.SIGKILL)
+        for lease in (first, second):
+            with pytest.raises(DeviceError):
+                await lease.device.act(Tap(1, 1), timeout_s=T)
+            pool.release(lease, problem="it was killed")
+        await all_free(pool)
+        async with pool.lease(timeout_s=T) as lease:
+            await lease.device.act(Tap(1, 1), timeout_s=T)
+    assert children() == before
+
+
+def adb_server_of(source: ProcessSource) -> int:
+    """Return the process id of the adb server itself."""
+    assert source._adb is not None
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = entry.read_bytes().split(b"\0")
+            if words[0].endswith(b"adb") and str(source._adb.port).encode() in words:
+                return int(entry.parent.name)
+    raise AssertionError("no adb server")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+async def test_an_adb_server_that_dies_or_hangs_comes_back_and_no_phone_is_lost(how: signal.Signals) -> None:
+    source = ProcessSource(SMALL)
+    async with Pool(source, PoolConfig(phones=2, mend_timeout_s=8.0)) as pool:
+        await all_free(pool)
+        serials = {status.serial for status in pool.status()}
+        with pytest.raises(DeviceError):
+            async with pool.lease(timeout_s=T) as lease:
+                os.kill(adb_server_of(source), how)
+                await lease.device.act(Tap(1, 1), timeout_s=0.5)
+        await all_free(pool)
+        for _ in serials:
+            lease = await pool.acquire(timeout_s=T)
+            await lease.device.act(Tap(1, 1), timeout_s=T)
+        status = pool.status()
+        assert {phone.serial for phone in status} == serials
+        assert sum(phone.failures for phone in status) == 0
+
+
+async def test_an_adb_server_ends_with_its_parent() -> None:
+    """A service that is killed outright leaves no adb server behind."""
+    script = (
+        "import asyncio\n"
+        "from rlfactory.emulators.adb.server import start_adb_server\n"
+        "async def main():\n"
+        "    process, client = await start_adb_server(timeout_s=20)\n"
+        "    print(client.port, flush=True)\n"
+        "    await asyncio.sleep(60)\n"
+        "asyncio.run(main())\n"
+    )
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE)
+    assert parent.stdout is not None
+    client = AdbClient(int(await parent.stdout.readline()))
+    await client.command("host:version")
+    parent.kill()
+    await parent.wait()
+    for _ in range(250):
+        try:
+            await client.command("host:version")
+        except DeviceError:
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"the adb server on port {client.port} still runs")
+
+
+async def test_a_phone_that_dies_while_free_is_found_out_by_its_next_client() -> None:
+    async with Pool(ProcessSource(SMALL), PoolConfig(phones=1, backoff_s=0.01)) as pool:
+        lease = await pool.acquire(timeout_s=T)
+        console = console_of(lease.device)
+        pool.release(lease)
+        await all_free(pool)
+        await console.kill()
+        with pytest.raises(DeviceError):
+            async with pool.lease(timeout_s=T) as lease:
+                await lease.device.act(Tap(1, 1), timeout_s=T)
+        async with pool.lease(timeout_s=T) as lease:
+            await lease.device.act(Tap(1, 1), timeout_s=T)
+
+
+async def test_attached_phones_are_used_and_left_running() -> None:
+    owner = ProcessSource(SMALL)
+    try:
+        phones = [await owner.start(), await owner.start()]
+        assert owner._adb is not None
+        serials = [phone.info.serial for phone in phones]
+        source = AttachedSource(serials, adb_port=owner._adb.port)
+        async with Pool(source, PoolConfig(phones=2)) as pool, pool.lease(timeout_s=T) as lease:
+            assert lease.device.info.serial in serials
+            await lease.device.act(OpenApp("Settings"), timeout_s=T)
+        assert (await phones[0].shell("echo alive", timeout_s=T)).stdout == "alive\n"
+        physical = AdbDevice(AdbClient(owner._adb.port), replace(phones[0].info, serial="R5CT10"))
+        with pytest.raises(DeviceUnsupported, match="R5CT10 has no emulator's console"):
+            await physical.save_snapshot(timeout_s=T)
+    finally:
+        for phone in phones:
+            await owner.stop(phone)
+        await owner.close()
+
+
+@pytest.mark.parametrize("serials", [[], ["a", "a"]])
+def test_attached_serials_are_checked(serials: list[str]) -> None:
+    with pytest.raises(ValueError, match="serial"):
+        AttachedSource(serials)
+
+
+async def test_a_host_ends_with_its_parent() -> None:
+    """A parent that is killed outright leaves no phones behind."""
+    script = (
+        "import asyncio, sys\n"
+        "from rlfactory.emulators.sources.process import WorkerProcess\n"
+        "async def main():\n"
+        "    worker = await WorkerProcess.spawn()\n"
+        "    print(worker.name.removeprefix('host-'), flush=True)\n"
+        "    await asyncio.sleep(60)\n"
+        "asyncio.run(main())\n"
+    )
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE)
+    assert parent.stdout is not None
+    host = int(await parent.stdout.readline())
+    parent.kill()
+    await parent.wait()
+    for _ in range(250):
+        if not runs(host):
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"host {host} still runs")
+
+
+async def test_a_request_the_host_does_not_know_is_refused() -> None:
+    from rlfactory.emulators.sources.process import WorkerProcess
+
+    worker = await WorkerProcess.spawn()
+    try:
+        with pytest.raises(DeviceError, match="unknown request"):
+            await worker.request(dance=True)
+        with pytest.raises(DeviceError, match="wide and high"):
+            await worker.request(start={"width_px": 1})
+        assert (await worker.request(stop="emulator-1"))["stopped"] is False
+    finally:
+        await worker.close()
+    with pytest.raises(DeviceError, match="has ended"):
+        await worker.request(stop="emulator-1")

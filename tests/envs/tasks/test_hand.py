@@ -1,0 +1,130 @@
+"""The hand that oracles play with, and what becomes of an oracle that does not find its way."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+
+from rlfactory.emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.sources.direct import DirectSource
+from rlfactory.envs.api.types import CoordinateFrame, EpisodeState, SessionOptions, Split
+from rlfactory.envs.client import EnvClient
+from rlfactory.envs.client.oracle import play
+from rlfactory.envs.service.server import ServerConfig, serving
+from rlfactory.envs.tasks.hand import Hand, OracleStuck
+from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
+from rlfactory.envs.tasks.task import Check, Outcome, Task
+
+TREE = SessionOptions(with_tree=True)
+SETTINGS = "com.android.settings"
+
+
+class Lost(Task):
+    """Its oracle looks for what is not there."""
+
+    name = "bench.lost"
+    suite = "bench"
+    description = "Tap a button"
+    max_turns = 6
+
+    @classmethod
+    def sample(cls, rng: random.Random, split: Split) -> Task:
+        return cls()
+
+    @property
+    def goal(self) -> str:
+        return "Tap a button."
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        return (Check(name="tapped", holds=False),)
+
+    async def solve(self, hand: Hand) -> None:
+        await hand.tap("a button that no phone has")
+
+
+@asynccontextmanager
+async def phone() -> AsyncIterator[EnvClient]:
+    """Run a service with one small simulated phone; yield a client of it."""
+    source = DirectSource(PhoneConfig(width_px=540, height_px=1200))
+    tasks = TaskRegistry((*default_registry(), Lost))
+    config = ServerConfig(drain_s=0.5)
+    async with serving(config, phones=source, tasks=tasks) as server, EnvClient(server.address) as client:
+        yield client
+
+
+@pytest.mark.parametrize("frame", CoordinateFrame)
+async def test_an_oracle_plays_in_every_coordinate_frame(frame):
+    options = SessionOptions(coordinates=frame, max_pixels=200_000)
+    async with phone() as client:
+        record = await play(client, "settings.wifi_on", seed=3, options=options)
+        assert record.stuck == ""
+        assert record.reward.total == 1.0
+        assert record.state is EpisodeState.FINISHED
+        assert record.first.tree_xml
+        assert record.steps[-1].calls[0].name == "finish"
+
+
+async def test_an_oracle_that_is_stuck_says_what_the_screen_shows():
+    async with phone() as client:
+        record = await play(client, "bench.lost", seed=0, registry=TaskRegistry((Lost,)))
+        assert record.stuck.startswith("no 'a button that no phone has' on ")
+        assert "it shows: " in record.stuck
+        assert (record.reward.total, record.state) == (0.0, EpisodeState.RUNNING)
+
+
+async def test_the_hand_needs_the_tree():
+    async with phone() as client, client.session("bench.lost", seed=0) as session:
+        with pytest.raises(ValueError, match="with_tree"):
+            Hand(session)
+
+
+async def test_the_hand_finds_scrolls_types_and_clears():
+    async with phone() as client, client.session("contacts.add_two", seed=0, options=TREE) as session:
+        hand = Hand(session)
+        await hand.open("Settings")
+        assert session.observation.activity.startswith(SETTINGS)
+        assert hand.find("network")
+        assert not hand.sees("network")
+        await hand.scroll_to("About phone")
+        await hand.tap("about PHONE")
+        with pytest.raises(OracleStuck, match="by scrolling"):
+            await hand.scroll_to("Not in this list")
+        with pytest.raises(OracleStuck, match="was rejected"):
+            await hand.open("No such app")
+        with pytest.raises(OracleStuck, match="asked for \\[9\\]"):
+            await hand.tap("About phone", index=9)
+        await hand.key("HOME")
+        with pytest.raises(OracleStuck, match="no focused field"):
+            await hand.type("x", clear=True)
+        with pytest.raises(OracleStuck, match="nothing scrollable with id shelf"):
+            await hand.scroll_to("Not here", resource_id="shelf")
+
+
+async def test_the_hand_moves_presses_and_waits():
+    async with phone() as client, client.session("contacts.add_two", seed=0, options=TREE) as session:
+        hand = Hand(session)
+        home = session.observation
+        await hand.swipe("up")
+        await hand.key("HOME")
+        await hand.wait(0.5)
+        await hand.long_press(hand.find()[-1].text or hand.find()[-1].description or "Settings")
+        await hand.key("HOME")
+        assert session.observation.activity == home.activity
+        assert hand.reward.total == 0.0
+
+
+async def test_typing_replaces_what_a_field_holds():
+    async with phone() as client, client.session("contacts.add_two", seed=0, options=TREE) as session:
+        hand = Hand(session)
+        await hand.open("Settings")
+        await hand.tap(hand.find("search")[0].text or hand.find("search")[0].description)
+        fields = [node for node in hand.tree.walk() if node.class_name == "android.widget.EditText"]
+        field_id = fields[0].resource_id.rpartition("/")[2]
+        await hand.type("displayed twenty times", into=field_id)
+        await hand.type("wifi", into=field_id, clear=True)
+        assert hand.find(resource_id=field_id)[0].text == "wifi"
+        await hand.type("z", clear=True)
+        await hand.type("", clear=True)

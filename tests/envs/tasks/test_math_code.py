@@ -1,0 +1,85 @@
+"""The suite math_code: its oracle runs code, wrong numbers fail, and without a sandbox it is refused."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.types import Split, ToolCall
+from rlfactory.envs.client import EnvClient
+from rlfactory.envs.client.oracle import play
+from rlfactory.envs.sandbox.config import SandboxConfig
+from rlfactory.envs.sandbox.sandboxes import Sandboxes
+from rlfactory.envs.service.server import ServerConfig, serving
+from rlfactory.envs.service.services import Services
+from rlfactory.envs.tasks.math_code import MATH_CODE_TASKS
+from rlfactory.envs.tasks.math_code.problems import Draw
+from rlfactory.envs.tasks.math_code.tasks import MathTask, is_number
+from rlfactory.envs.tasks.registry import TaskRegistry
+
+REGISTRY = TaskRegistry(MATH_CODE_TASKS)
+SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+
+
+def local() -> Services:
+    return Services(Sandboxes(SandboxConfig(unsafe_local=True)))
+
+
+async def test_oracles_solve_every_task_by_running_code():
+    async with (
+        serving(ServerConfig(drain_s=0.5), tasks=REGISTRY, services=local()) as server,
+        EnvClient(server.address) as client,
+    ):
+        for task, split in itertools.product(MATH_CODE_TASKS, SPLITS):
+            record = await play(client, task.name, seed=1, split=split, registry=REGISTRY)
+            assert (record.stuck, record.reward.total) == ("", 1.0)
+            assert record.reward.parts == {"success": 1.0, "ran_code": 1.0}
+
+
+async def test_a_wrong_number_is_no_success():
+    async with (
+        serving(ServerConfig(drain_s=0.5), tasks=REGISTRY, services=local()) as server,
+        EnvClient(server.address) as client,
+        client.session("math_code.count", seed=3) as session,
+    ):
+        reward = (await session.step([ToolCall(id="0", name="finish", arguments={"answer": "17"})])).reward
+        assert (reward.total, reward.success, reward.parts["ran_code"]) == (0.0, False, 0.0)
+
+
+async def test_without_a_sandbox_the_episode_is_refused_with_a_way_out():
+    nowhere = Services(Sandboxes(SandboxConfig(image="rlfactory-there-is-none")))
+    async with (
+        serving(ServerConfig(drain_s=0.5), tasks=REGISTRY, services=nowhere) as server,
+        EnvClient(server.address) as client,
+    ):
+        with pytest.raises(TaskError, match="--unsafe-local"):
+            async with client.session("math_code.count", seed=1):
+                pass
+
+
+@pytest.mark.parametrize("task", MATH_CODE_TASKS, ids=lambda task: task.name)
+@pytest.mark.parametrize("split", SPLITS)
+def test_the_oracles_code_finds_the_same_number_in_another_way(task, split):
+    assert issubclass(task, MathTask)
+    for maker, seed in itertools.product((*task.makers, *task.only_tested), range(2)):
+        problem = maker(Draw(random.Random(seed), split))
+        *before, last = problem.code.rstrip().split("\n")
+        namespace: dict[str, object] = {}
+        exec("\n".join(before), namespace)
+        assert eval(last, namespace) == problem.answer, problem.text
+
+
+def test_numbers_of_splits_have_nothing_in_common():
+    drawn = {split: {Draw(random.Random(seed), split).number(5, 500) for seed in range(200)} for split in SPLITS}
+    assert not drawn["train"] & drawn["test"] and not drawn["train"] & drawn["validation"]
+
+
+@pytest.mark.parametrize(("answer", "right"), [
+    ("42", True), (" 42.\n", True), ("4,2", True), ("42.0", True), ("+42", True), ("42.5", False), ("-42", False),
+    ("", False), ("the answer is 42", False), ("4 2", True), ("9" * 5_000, False), ("0x2a", False),
+])  # fmt: skip
+def test_what_counts_as_the_number(answer, right):
+    assert is_number(answer, 42) is right

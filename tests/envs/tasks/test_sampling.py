@@ -1,0 +1,132 @@
+"""What a task's goal and parameters are drawn from: the seed and the split, and nothing else. No phone is needed."""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.phone import PHONE_TASKS, pools, preferences, times
+from rlfactory.envs.tasks.phone.base import PhoneTask, literal, same_answer
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.task import Task
+
+REGISTRY = TaskRegistry(PHONE_TASKS)
+SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+SEEDS = range(40)
+CASES = [(task, split) for task in PHONE_TASKS for split in task.splits]
+
+
+def _id(value: object) -> str:
+    return value.name if isinstance(value, type) and issubclass(value, Task) else str(value)
+
+
+def test_the_suite_is_large_and_varied() -> None:
+    assert len(PHONE_TASKS) >= 28
+    apps = Counter(app for task in PHONE_TASKS for app in task.apps)
+    assert len(apps) == 5, "Settings, Contacts, Clock, Notes and Files"
+    assert min(apps.values()) >= 5
+    assert sum(len(task.apps) > 1 for task in PHONE_TASKS) >= 5, "tasks across apps"
+    test_only = [task.name for task in PHONE_TASKS if task.splits == ("test",)]
+    assert len(test_only) >= 4, "some templates are never seen in training"
+
+
+@pytest.mark.parametrize("task", PHONE_TASKS, ids=_id)
+def test_a_template_describes_itself(task: type[Task]) -> None:
+    assert re.fullmatch(r"(settings|contacts|clock|notes|files|compound)\.[a-z_]+", task.name)
+    assert task.suite == "phone"
+    assert task.description
+    assert not task.description.endswith(".")
+    assert 5 <= task.max_turns <= 60
+
+
+@pytest.mark.parametrize(("task", "split"), CASES, ids=_id)
+def test_seed_and_split_fix_goal_and_parameters(task: type[Task], split: Split) -> None:
+    for seed in SEEDS:
+        first = REGISTRY.draw(task.name, seed=seed, split=split)
+        again = REGISTRY.draw(task.name, seed=seed, split=split)
+        assert first == again
+        assert first.goal == again.goal
+        assert re.search(r"[.?\"]$", first.goal), first.goal
+        assert not re.search(r"[{}]", first.goal), first.goal
+
+
+@pytest.mark.parametrize("task", PHONE_TASKS, ids=_id)
+def test_no_goal_is_in_two_splits(task: type[Task]) -> None:
+    goals = {split: {REGISTRY.draw(task.name, seed=s, split=split).goal for s in SEEDS} for split in task.splits}
+    for one, other in itertools.combinations(task.splits, 2):
+        assert not goals[one] & goals[other]
+
+
+@pytest.mark.parametrize("task", PHONE_TASKS, ids=_id)
+def test_seeds_differ(task: type[Task]) -> None:
+    """Even a task without parameters in its goal starts from different phones."""
+    split = task.splits[0]
+    drawn = {REGISTRY.draw(task.name, seed=seed, split=split) for seed in SEEDS}
+    assert len(drawn) > 1
+
+
+@pytest.mark.parametrize("task", PHONE_TASKS, ids=_id)
+def test_a_split_that_a_template_lacks_is_refused(task: type[Task]) -> None:
+    for split in set(SPLITS) - set(task.splits):
+        with pytest.raises(TaskError, match=f"has no split '{split}'"):
+            REGISTRY.draw(task.name, seed=0, split=split)
+
+
+POOLS = {
+    name: pool
+    for module in (pools, preferences, times)
+    for name, pool in vars(module).items()
+    if name.isupper() and isinstance(pool, dict) and set(pool) == set(SPLITS)
+}
+
+
+@pytest.mark.parametrize("name", sorted(POOLS))
+def test_no_parameter_is_in_two_splits(name: str) -> None:
+    values = [value for split in SPLITS for value in POOLS[name][split]]
+    assert len(values) == len(set(values))
+
+
+@pytest.mark.parametrize(("task", "split"), CASES, ids=_id)
+def test_what_may_change_is_narrow(task: type[Task], split: Split) -> None:
+    """No pattern lets pass what no task is about: other settings, other people, other files."""
+    bystanders = (
+        "settings/secure/ui_night_mode",
+        "contacts/Nobody Here/555",
+        "alarms/03:07/Nothing",
+        "files/Documents/Markor/other.md",
+        "files/Download/other.bin",
+    )
+    drawn = REGISTRY.draw(task.name, seed=1, split=split)
+    patterns = drawn.allowed()
+    assert "foreground" in patterns
+    for key in bystanders:
+        assert not any(fnmatch.fnmatchcase(key, pattern) for pattern in patterns), (key, patterns)
+
+
+def test_a_literal_pattern_matches_its_own_key_only() -> None:
+    key = "files/Documents/a[1]*?.md"
+    assert fnmatch.fnmatchcase(key, literal(key))
+    assert not fnmatch.fnmatchcase("files/Documents/a1xx.md", literal(key))
+
+
+@pytest.mark.parametrize(
+    ("given", "same"),
+    [("415-555-0132", True), ("(415) 555 0132.", True), ("4155550133", False), ("", False), ("415-555-01324", False)],
+)
+def test_answers_are_compared_by_letters_and_digits(given: str, same: bool) -> None:
+    assert same_answer(given, "415-555-0132") is same
+
+
+def test_tasks_are_immutable() -> None:
+    task = REGISTRY.draw("settings.wifi_on", seed=0, split="train")
+    assert isinstance(task, PhoneTask)
+    with pytest.raises(AttributeError):
+        task.wording = "x"  # type: ignore[misc]
+    assert replace(task, wording="x").goal == "x"

@@ -1,0 +1,170 @@
+"""Every template on a simulated phone, through the real service: what has to fail fails, and the oracle succeeds."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import cast
+
+import pytest
+import pytest_asyncio
+
+from rlfactory.envs.api.types import EpisodeState, SessionOptions, Split, ToolCall
+from rlfactory.envs.client import EnvClient, Session
+from rlfactory.envs.client.oracle import play
+from rlfactory.envs.service.phones import PhonesConfig, phone_source
+from rlfactory.envs.service.server import ServerConfig, serving
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.phone import (
+    PHONE_TASKS,
+    clock,
+    clock_flows,
+    contact_flows,
+    contacts,
+    file_flows,
+    files,
+    flows,
+    note_flows,
+    notes,
+)
+from rlfactory.envs.tasks.phone.base import PhoneTask
+from rlfactory.envs.tasks.registry import TaskRegistry
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+REGISTRY = TaskRegistry(PHONE_TASKS)
+OPTIONS = SessionOptions(with_tree=True, with_image=False, max_pixels=20_000)
+CASES = [(task.name, split) for task in PHONE_TASKS for split in task.splits]
+SEEDS: dict[Split, int] = {"train": 0, "validation": 1, "test": 2}
+"""Each split is played from another seed, so that a template shows what it may draw."""
+NAMES = [task.name for task in PHONE_TASKS]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def client() -> AsyncIterator[EnvClient]:
+    # Half the usual size: the same layout in dp, a quarter of the pixels to draw.
+    phones = phone_source(PhonesConfig(phones=1, width_px=540, height_px=1200))
+    async with serving(ServerConfig(), phones=phones) as server, EnvClient(server.address) as client:
+        yield client
+
+
+def drawn(name: str, *, seed: int, split: Split) -> PhoneTask:
+    return cast(PhoneTask, REGISTRY.draw(name, seed=seed, split=split))
+
+
+def begin(client: EnvClient, name: str, *, seed: int = 0) -> Session:
+    """Return a session of the template's first split."""
+    return client.session(name, seed=seed, split=REGISTRY.get(name).splits[0], options=OPTIONS)
+
+
+@pytest.mark.parametrize(("name", "split"), CASES)
+async def test_the_oracle_succeeds_without_side_effects(client: EnvClient, name: str, split: Split) -> None:
+    seed = SEEDS[split]
+    task = drawn(name, seed=seed, split=split)
+    record = await play(client, name, seed=seed, split=split, options=OPTIONS)
+    assert not record.stuck, record.stuck
+    assert record.goal == task.goal
+    assert record.reward.side_effects == ()
+    assert record.reward.success
+    assert record.reward.total == 1.0
+    assert record.state is EpisodeState.FINISHED
+    assert len(record.steps) <= task.max_turns
+    progress = [step.result.reward.progress for step in record.steps]
+    assert all(0.0 <= value <= 1.0 for value in progress)
+    assert progress == sorted(progress), "an oracle never undoes what it has done"
+    assert progress[-1] == 1.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_an_episode_begins_unsolved_and_doing_nothing_fails(client: EnvClient, name: str) -> None:
+    """Without `finish` even a "verify" variant fails; with it only these succeed."""
+    task = drawn(name, seed=0, split=REGISTRY.get(name).splits[0])
+    for seed in SEEDS.values():
+        async with begin(client, name, seed=seed) as session:
+            first = await session.step([ToolCall(id="0", name="phone", arguments={"action": "wait", "seconds": 0})])
+            assert not first.reward.success
+            assert first.reward.side_effects == ()
+            assert (first.reward.progress == 1.0) is task.holds_untouched
+            await Hand(session).finish()
+            assert session.reward.success is task.holds_untouched
+            assert session.state is EpisodeState.FINISHED
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_claim_of_failure_is_no_success(client: EnvClient, name: str) -> None:
+    async with begin(client, name) as session:
+        hand = Honest(session)
+        await drawn(name, seed=0, split=session.split).solve(hand)
+        assert session.reward.progress == (1.0 if not hand.answered else session.reward.progress)
+        assert not session.reward.success
+
+
+class Honest(Hand):
+    """Solves the task, then says that it failed."""
+
+    answered = False
+
+    async def finish(self, *, success: bool = True, answer: str = "") -> None:
+        self.answered = bool(answer)
+        await super().finish(success=False, answer=answer)
+
+
+# --- collateral damage -----------------------------------------------------------------------------------------------
+
+
+async def flip_a_switch(task: PhoneTask, hand: Hand) -> str:
+    await flows.open_settings(hand, "Notifications", "Notification history")
+    return "settings/secure/notification_history_enabled: "
+
+
+async def delete_another_contact(task: PhoneTask, hand: Hand) -> str:
+    assert isinstance(task, contacts.ContactsTask)
+    victim = task.others[0]
+    await contact_flows.delete(hand, victim)
+    return f"contacts/{victim.full_name}/{victim.number}: 1 -> (none)"
+
+
+async def delete_another_alarm(task: PhoneTask, hand: Hand) -> str:
+    assert isinstance(task, clock.ClockTask)
+    victim = task.others[0]
+    await clock_flows.delete_alarm(hand, victim.time)
+    return f"alarms/{victim.time}/{victim.label}: "
+
+
+async def delete_another_note(task: PhoneTask, hand: Hand) -> str:
+    assert isinstance(task, notes.NotesTask)
+    victim = task.others[0]
+    await note_flows.delete(hand, victim.name)
+    return f"{victim.key}: "
+
+
+async def delete_another_file(task: PhoneTask, hand: Hand) -> str:
+    assert isinstance(task, files.FilesTask)
+    victim = next(name for name in task.others if name.partition(".")[2] != task.file.partition(".")[2])
+    await file_flows.open_folder(hand, files.DOWNLOAD)
+    await file_flows.delete(hand, victim)
+    return f"files/Download/{victim}: "
+
+
+DAMAGE: dict[str, Callable[[PhoneTask, Hand], Awaitable[str]]] = {
+    "settings": flip_a_switch,
+    "compound": flip_a_switch,
+    "contacts": delete_another_contact,
+    "clock": delete_another_alarm,
+    "notes": delete_another_note,
+    "files": delete_another_file,
+}
+"""By area: does one thing that no task of the area asks for, and returns how its side effect begins."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_collateral_damage_fails_and_is_named(client: EnvClient, name: str) -> None:
+    async with begin(client, name) as session:
+        task = drawn(name, seed=0, split=session.split)
+        hand = Hand(session)
+        named = await DAMAGE[name.partition(".")[0]](task, hand)
+        await task.solve(hand)
+        reward = session.reward
+        assert reward.progress == 1.0
+        assert not reward.success
+        assert [line for line in reward.side_effects if not line.startswith(named)] == []
+        assert len(reward.side_effects) == 1

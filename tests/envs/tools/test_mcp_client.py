@@ -1,0 +1,177 @@
+"""Tools of a real MCP server over each transport: calls, failures, broken connections, changing lists, many at once."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlfactory.envs.api.coordinates import ScreenSize
+from rlfactory.envs.api.types import CoordinateFrame, ToolCall, ToolStatus
+from rlfactory.envs.tools.mcp.client import McpServer, McpUnreachable
+from rlfactory.envs.tools.mcp.transport import McpConfig
+from rlfactory.envs.tools.runtime.executor import Executor
+from rlfactory.envs.tools.tool import ToolContext
+
+EXAMPLE = str(Path(__file__).parent / "mcp_example.py")
+SIZE = ScreenSize(width_px=1, height_px=1, image_width_px=1, image_height_px=1)
+CONTEXT = ToolContext(session="s", device=None, coordinates=CoordinateFrame.DEVICE_PX, screen=lambda: SIZE)
+
+
+def stdio(**more: Any) -> McpConfig:
+    return McpConfig(name="example", command=sys.executable, args=(EXAMPLE, "stdio"), **more)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@asynccontextmanager
+async def example(kind: str, port: int) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run the example over HTTP for the block."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, EXAMPLE, kind, str(port), stderr=asyncio.subprocess.DEVNULL
+    )
+    try:
+        while True:
+            assert process.returncode is None
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                await asyncio.sleep(0.05)
+            else:
+                writer.close()
+                break
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+def http(port: int, **more: Any) -> McpConfig:
+    return McpConfig(name="example", url=f"http://127.0.0.1:{port}/mcp", **more)
+
+
+def executor(server: McpServer) -> Executor:
+    tools = {name: factory(CONTEXT) for name, factory in server.factories().items()}
+    return Executor(tools, max_output_chars=1000)
+
+
+async def one(server: McpServer, name: str, /, timeout_s: float = 20, **arguments: Any) -> tuple[ToolStatus, str]:
+    (result,) = await executor(server).run([ToolCall(id="0", name=name, arguments=arguments)], timeout_s=timeout_s)
+    return result.status, result.text
+
+
+async def test_a_server_in_a_process_of_its_own(monkeypatch):
+    monkeypatch.setenv("SECRET_OF_OURS", "hush")
+    async with McpServer(stdio(env={"GIVEN": "yes"}, prefix="x-")) as server:
+        assert "x-fail_loudly" in server.names
+        schema = server.factories()["x-add"](CONTEXT).schema
+        assert schema.description == "Add two numbers."
+        assert schema.parameters["required"] == ["a", "b"]
+        assert await one(server, "x-add", a=2, b=3) == (ToolStatus.OK, "5")
+        status, text = await one(server, "x-fail_loudly")
+        assert status is ToolStatus.ERROR
+        assert "the well is dry" in text or "fail.loudly" in text
+        assert (await one(server, "x-add", a="two"))[0] in (ToolStatus.REJECTED, ToolStatus.ERROR)
+        assert await one(server, "x-variable", name="GIVEN") == (ToolStatus.OK, "yes")
+        assert await one(server, "x-variable", name="SECRET_OF_OURS") == (ToolStatus.OK, "(none)")
+        assert (await one(server, "x-echo", timeout_s=0.2, text="slow", delay_s=30))[0] is ToolStatus.TIMEOUT
+        assert await one(server, "x-echo", text="on") == (ToolStatus.OK, "on")
+        assert server.connections == 1
+
+
+async def test_a_server_that_dies_is_started_again_and_the_call_is_not_repeated():
+    async with McpServer(stdio(tools=("die", "pid"))) as server:
+        assert server.names == ("pid", "die")
+        first = (await one(server, "pid"))[1]
+        assert await one(server, "die") == (
+            ToolStatus.ERROR,
+            "the connection to the tool broke; whether the call was carried out is not known",
+        )
+        second = (await one(server, "pid"))[1]
+        assert first != second
+        assert server.connections == 2
+
+
+async def test_new_tools_reach_new_sessions_on_stdio():
+    async with McpServer(stdio()) as server:
+        await one(server, "learn", word="moin")
+        while "say_moin" not in server.names:  # noqa: ASYNC110 - the test's timeout is the bound
+            await asyncio.sleep(0.01)
+        assert await one(server, "say_moin") == (ToolStatus.OK, "moin")
+
+
+@pytest.mark.parametrize("kind", ["http", "sse"])
+async def test_a_server_behind_an_address_comes_back_after_a_restart(kind):
+    port = free_port()
+    config = (
+        http(port) if kind == "http" else McpConfig(name="old", url=f"http://127.0.0.1:{port}/sse", transport="sse")
+    )
+    async with example(kind, port) as process:
+        server = McpServer(config)
+        async with server:
+            assert await one(server, "add", a=2, b=3) == (ToolStatus.OK, "5")
+            await one(server, "learn", word="servus")
+            while "say_servus" not in server.names:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            process.kill()
+            await process.wait()
+            assert (await one(server, "add", a=2, b=3))[0] is ToolStatus.ERROR
+            assert "cannot be reached" in (await one(server, "add", a=2, b=3))[1]
+            async with example(kind, port):
+                assert await one(server, "add", a=4, b=3) == (ToolStatus.OK, "7")
+                assert "say_servus" not in server.names
+
+
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+async def test_512_calls_in_flight_and_none_lost(kind):
+    port = free_port()
+    calls = [ToolCall(id=str(n), name="echo", arguments={"text": f"word {n}", "delay_s": 0.2}) for n in range(512)]
+    if kind == "stdio":
+        async with McpServer(stdio()) as server:
+            results = await executor(server).run(calls, timeout_s=60)
+    else:
+        async with example("http", port), McpServer(http(port)) as server:
+            results = await executor(server).run(calls, timeout_s=60)
+    assert [(result.status, result.text) for result in results] == [(ToolStatus.OK, f"word {n}") for n in range(512)]
+
+
+async def test_what_cannot_be_reached_says_why(tmp_path):
+    broken = tmp_path / "broken.py"
+    broken.write_text("import sys; print('no licence file', file=sys.stderr); sys.exit(1)")
+    for config, words in (
+        (McpConfig(name="a", command="/nonexistent/server"), "No such file"),
+        (McpConfig(name="b", command=sys.executable, args=(str(broken),)), "no licence file"),
+        (McpConfig(name="c", url=f"http://127.0.0.1:{free_port()}/mcp"), "connect"),
+        (McpConfig(name="d", command="sleep", args=("60",), connect_timeout_s=0.3), "within 0.3 seconds"),
+    ):
+        with pytest.raises(McpUnreachable, match=words):
+            async with McpServer(config):
+                pass
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"command": "x", "url": "http://x"},
+        {"command": "x", "transport": "sse"},
+        {"url": "http://x", "transport": "stdio"},
+        {"url": "ftp://x"},
+        {"url": "http://x", "transport": "smoke"},
+    ],
+)
+def test_senseless_servers_are_refused(given):
+    with pytest.raises(ValueError, match=r"MCP server|transport|url"):
+        McpConfig(name="x", **given)
+    assert "secret" not in repr(McpConfig(name="x", url="http://x", headers={"Authorization": "secret"}))

@@ -1,0 +1,314 @@
+"""A file of tools: functions, qwen-agent tools, models, environments, MCP servers; and what is wrong in it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from rlfactory.envs.api.coordinates import ScreenSize
+from rlfactory.envs.api.errors import TaskError, UnknownName
+from rlfactory.envs.api.types import CoordinateFrame, Split, ToolCall, ToolStatus
+from rlfactory.envs.client import EnvClient
+from rlfactory.envs.service.server import ServerConfig, serving
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tools.config import ToolsConfig, load_tools
+from rlfactory.envs.tools.file import tools_of_file
+from rlfactory.envs.tools.registry import default_tools
+from rlfactory.envs.tools.runtime.executor import Executor
+from rlfactory.envs.tools.runtime.policy import ToolPolicy
+from rlfactory.envs.tools.tool import CallContext, ToolContext
+from rlfactory.envs.tools.toolset import open_tools
+
+OK, ERROR, REJECTED, TIMEOUT = ToolStatus.OK, ToolStatus.ERROR, ToolStatus.REJECTED, ToolStatus.TIMEOUT
+SIZE = ScreenSize(width_px=1, height_px=1, image_width_px=1, image_height_px=1)
+CONTEXT = ToolContext(session="s", device=None, coordinates=CoordinateFrame.DEVICE_PX, screen=lambda: SIZE)
+EXAMPLE = str(Path(__file__).parent / "mcp_example.py")
+
+MINE = '''
+def shout(text: str) -> str:
+    """Say it loudly."""
+    return text.upper()
+
+class Counter:
+    """Count."""
+    def __init__(self, start: int = 0) -> None:
+        self.value = start
+    def __call__(self) -> int:
+        """Count on."""
+        self.value += 1
+        return self.value
+
+class Reverse:
+    name = "reverse"
+    description = "Turn round."
+    parameters = [{"name": "text", "type": "string", "required": True}]
+    def __init__(self, cfg=None):
+        self.cfg = cfg
+    def call(self, params, **kwargs):
+        import json
+        return json.loads(params)["text"][::-1]
+'''
+
+
+class Shouting(Task):
+    """Plays with a tool of a file."""
+
+    name = "bench.shouting"
+    suite = "bench"
+    description = "Shout"
+    tools: ClassVar[tuple[str, ...]] = ("loud", "calculator", "finish")
+    needs_device = False
+
+    @classmethod
+    def sample(cls, rng: random.Random, split: Split) -> Task:
+        return cls()
+
+    @property
+    def goal(self) -> str:
+        return "Shout."
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        return ()
+
+    async def solve(self, hand: Hand) -> None:
+        await hand.finish()
+
+
+def written(tmp_path: Path, text: str, name: str = "tools.yaml") -> Path:
+    (tmp_path / "mine.py").write_text(MINE)
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+async def calls(config: ToolsConfig, *asked: tuple[str, dict[str, Any]]) -> list[tuple[ToolStatus, str]]:
+    async with open_tools(config, default_tools()) as toolset:
+        tools = {name: toolset.get(name)(CONTEXT) for name, _ in asked}
+        executor = Executor(tools, max_output_chars=1000)
+        results = await executor.run(
+            [ToolCall(id=str(n), name=name, arguments=arguments) for n, (name, arguments) in enumerate(asked)],
+            timeout_s=20,
+        )
+        await asyncio.gather(*(tool.close() for tool in tools.values()))
+    return [(result.status, result.text) for result in results]
+
+
+async def test_a_file_offers_its_tools_beside_ours(tmp_path):
+    config = load_tools(
+        written(
+            tmp_path,
+            """
+            tools:
+              loud: {function: "mine.py:shout", description: Be loud., policy: {pure: true, cache_ttl_s: 60}}
+              count: {function: "mine.py:Counter", options: {start: 4}}
+              back: {qwen_agent: "mine.py:Reverse"}
+            """,
+        ),
+        environ={},
+    )
+    assert [entry.name for entry in config.tools] == ["loud", "count", "back"]
+    assert config.tools[0].policy == ToolPolicy(pure=True, cache_ttl_s=60)
+    assert await calls(
+        config,
+        ("loud", {"text": "hey"}),
+        ("count", {}),
+        ("count", {}),
+        ("back", {"text": "abc"}),
+        ("calculator", {"expression": "6*7"}),
+    ) == [(OK, "HEY"), (OK, "5"), (OK, "6"), (OK, "cba"), (OK, "42")]
+
+
+async def test_json_and_the_form_of_other_mcp_clients(tmp_path):
+    content = {"mcpServers": {"example": {"type": "stdio", "command": sys.executable, "args": [EXAMPLE, "${KIND}"]}}}
+    config = load_tools(written(tmp_path, json.dumps(content), "tools.json"), environ={"KIND": "stdio"})
+    async with open_tools(config, default_tools()) as toolset:
+        assert {"add", "calculator", "echo", "finish", "phone"} <= set(toolset)
+        assert len(toolset) == len(list(toolset))
+        with pytest.raises(UnknownName, match="no tool 'ad'; close: add"):
+            toolset.get("ad")
+        tool = toolset.get("add")(CONTEXT)
+        assert await tool.call({"a": 1, "b": 2}, CallContext(timeout_s=20)) == "3"
+    clash = load_tools(
+        written(
+            tmp_path,
+            json.dumps({"tools": {"add": {"function": "mine.py:shout"}}, **content}),
+            "tools.json",
+        ),
+        environ={"KIND": "stdio"},
+    )
+    with pytest.raises(TaskError, match="another tool 'add'; give it a prefix"):
+        await calls(clash)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("tools: [", "while parsing"),
+        ("- a", "must be a mapping"),
+        ("tool: {}", "unknown 'tool'; known: mcpServers, tools"),
+        ("tools: {a: {}}", r"tools\.a: one of function, qwen_agent, model, environment must be given"),
+        ("tools: {a: {function: 'mine.py:shout', model: {}}}", "and only one"),
+        ("tools: {a: {function: shout}}", r"a\.function: must be module:name or file\.py:name"),
+        ("tools: {a: {function: 'mine.py:whisper'}}", "no function or class 'whisper'"),
+        ("tools: {a: {function: 'nothing.py:x'}}", "cannot import nothing.py"),
+        ("tools: {a: {function: 'mine.py:shout', polcy: {}}}", "unknown 'polcy'; known: description, function"),
+        ("tools: {a: {function: 'mine.py:shout', policy: {atempts: 2}}}", "unknown 'atempts'; known: attempt_timeout"),
+        ("tools: {a: {function: 'mine.py:shout', policy: {attempts: 2}}}", r"a\.policy: attempts is 2, but only"),
+        ("tools: {a: {model: {url: 'localhost', model: m}}}", "must begin with http"),
+        ("tools: {a: {model: {url: 'http://x'}}}", "missing 1 required keyword-only argument: 'model'"),
+        ("mcpServers: {m: {}}", "needs either a command or a url"),
+        ("mcpServers: {m: {command: x, args: y}}", r"m\.args: must be a list of texts"),
+        ("mcpServers: {m: {url: 'http://x', headers: {A: '${NOT_SET}'}}}", r"headers\.A: .* no variable NOT_SET"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_with_its_place(tmp_path, text, words):
+    with pytest.raises(TaskError, match=words):
+        load_tools(written(tmp_path, text), environ={})
+    with pytest.raises(TaskError, match="No such file"):
+        load_tools(tmp_path / "nowhere.yaml", environ={})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("tools: {a: {function: 'os:getenv'}}", "has no type"),
+        ("tools: {phone: {function: 'mine.py:shout'}}", "two entries are called 'phone'"),
+        ("mcpServers: {gone: {command: /nonexistent}}", "MCP server 'gone' cannot be reached"),
+    ],
+)
+async def test_what_cannot_be_opened_is_said(tmp_path, text, words):
+    with pytest.raises(TaskError, match=words):
+        await calls(load_tools(written(tmp_path, text), environ={}))
+
+
+async def test_a_service_offers_the_tools_of_its_file(tmp_path):
+    path = written(tmp_path, "tools: {loud: {function: 'mine.py:shout'}}")
+    async with (
+        tools_of_file(path, {}) as tools,
+        serving(ServerConfig(drain_s=0.5), tasks=TaskRegistry((Shouting,)), tools=tools) as server,
+        EnvClient(server.address) as client,
+        client.session("bench.shouting", seed=1) as session,
+    ):
+        assert [tool.name for tool in session.tools] == ["loud", "calculator", "finish"]
+        result = await session.step([ToolCall(id="0", name="loud", arguments={"text": "hey"})])
+        assert result.results[0].text == "HEY"
+
+
+# --- a model ---------------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def endpoint(answer: bytes, *, status: int = 200, delay_s: float = 0) -> AsyncIterator[tuple[str, list[str]]]:
+    """Serve one answer over HTTP to whatever is asked; gives its address, and what was asked."""
+    asked: list[str] = []
+    gone = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        length = int(
+            next(line.split(":")[1] for line in head.splitlines() if line.lower().startswith("content-length"))
+        )
+        asked.append(head + (await reader.readexactly(length)).decode())
+        with suppress(TimeoutError):
+            await asyncio.wait_for(gone.wait(), delay_s)
+        writer.write(
+            b"HTTP/1.1 %d X\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(answer)) + answer
+        )
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", asked
+        gone.set()
+
+
+def model(tmp_path: Path, url: str, **policy: Any) -> ToolsConfig:
+    given: Mapping[str, Any] = {"url": url, "model": "small", "system": "Be brief.", "key": "${KEY}"}
+    content = {"tools": {"ask": {"model": given, "policy": {"timeout_s": 0.5, **policy}}}}
+    return load_tools(written(tmp_path, json.dumps(content), "tools.json"), environ={"KEY": "sesame"})
+
+
+async def test_a_model_is_asked_as_openai_would_be(tmp_path):
+    answer = json.dumps({"choices": [{"message": {"role": "assistant", "content": "Paris"}}]}).encode()
+    async with endpoint(answer) as (url, asked):
+        config = model(tmp_path, url)
+        assert await calls(config, ("ask", {"question": "Capital of France?"})) == [(OK, "Paris")]
+        assert await calls(config, ("ask", {"question": " "})) == [(REJECTED, "the question is empty")]
+    head, body = asked[0].split("\r\n\r\n")
+    assert head.startswith("POST /v1/chat/completions ")
+    assert "authorization: bearer sesame" in head.lower()
+    assert json.loads(body)["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Capital of France?"},
+    ]
+    assert "sesame" not in repr(config)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "words"),
+    [
+        (b"overloaded", 503, "answered 503: overloaded"),
+        (b"<html>", 200, "did not answer with JSON"),
+        (b"{}", 200, "gave no answer"),
+        (b'{"choices": []}', 200, "gave no answer"),
+        (b'{"choices": [{"message": {"content": null}}]}', 200, "gave no answer"),
+        (b'{"choices": [{"message": {"content": "  "}}]}', 200, "gave no answer"),
+    ],
+)
+async def test_a_model_that_fails_is_told_as_a_failure(tmp_path, answer, status, words):
+    async with endpoint(answer, status=status) as (url, _):
+        ((ended, text),) = await calls(model(tmp_path, url), ("ask", {"question": "?"}))
+    assert ended is ERROR
+    assert words in text
+
+
+async def test_a_model_that_stalls_or_is_gone_ends_at_the_deadline(tmp_path):
+    async with endpoint(b"{}", delay_s=60) as (url, _):
+        ((ended, _),) = await calls(model(tmp_path, url), ("ask", {"question": "?"}))
+        assert ended is TIMEOUT
+    ((ended, text),) = await calls(model(tmp_path, url), ("ask", {"question": "?"}))
+    assert (ended, text) == (ERROR, "the model cannot be reached: ConnectError")
+
+
+# --- an environment --------------------------------------------------------------------------------------------------
+
+
+async def test_another_environment_is_played_through_one_tool(tmp_path, serve):
+    async with serve() as (server, _):
+        given = {"address": server.address, "task": "bench.talk", "seed": 3}
+        content = {"tools": {"helper": {"environment": given}}}
+        config = load_tools(written(tmp_path, json.dumps(content), "tools.json"), environ={})
+        ends = await calls(
+            config,
+            ("helper", {}),
+            ("helper", {"tool": "free", "arguments": {"text": "hello"}}),
+            ("helper", {"tool": "free", "arguments": {"do": "reject"}}),
+            ("helper", {"tool": "free", "arguments": {"do": "fail"}}),
+            ("helper", {"tool": 3}),
+            ("helper", {"tool": "finish", "arguments": {"answer": "7"}}),
+            ("helper", {"tool": "free"}),
+        )
+        assert server.host.sessions == 0
+    goal, said, *others = ends
+    assert goal[0] is OK
+    assert goal[1].startswith("Goal: Say ")
+    assert "- free: free" in goal[1]
+    assert said == (OK, "hello 1")
+    assert others == [
+        (REJECTED, "no such thing"),
+        (ERROR, "the shop is closed"),
+        (REJECTED, "'tool' must be a name, and 'arguments' an object"),
+        (OK, "The episode is over.\nThe episode there is finished."),
+        (REJECTED, "the episode there is finished; it ended with reward 0"),
+    ]

@@ -1,0 +1,94 @@
+"""The page on tools tells the truth: its file loads, its task is solved by its oracle, a near miss is not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.types import ToolCall
+from rlfactory.envs.client import EnvClient
+from rlfactory.envs.client.oracle import play
+from rlfactory.envs.service.server import ServerConfig, serving
+from rlfactory.envs.tasks.file import add_tasks
+from rlfactory.envs.tasks.registry import TaskRegistry
+
+PAGE = (Path(__file__).parents[3] / "docs" / "tools.md").read_text()
+
+
+def block(language: str, holding: str) -> str:
+    return next(str(code) for code in re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL) if holding in code)
+
+
+@pytest.fixture
+def registry() -> TaskRegistry:
+    source = block("python", "class CountFruit")
+    assert len(source.splitlines()) < 60
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(compile(source, "docs/tools.md", "exec", dont_inherit=True), names)  # the page's own code
+    return TaskRegistry((names["CountFruit"],))
+
+
+async def test_the_example_is_solved_by_its_oracle_and_by_no_near_miss(registry):
+    async with serving(ServerConfig(drain_s=0.5), tasks=registry) as server, EnvClient(server.address) as client:
+        for seed in range(5):
+            record = await play(client, "shop.count", seed=seed, registry=registry)
+            assert (record.stuck, record.reward.success, record.reward.total) == ("", True, 1.1)
+        async with client.session("shop.count", seed=0) as session:
+            end = await session.step([ToolCall(id="0", name="finish", arguments={"answer": "12"})])
+            assert not end.reward.success
+
+
+def test_the_example_of_a_file_is_one():
+    content = yaml.safe_load(block("yaml", "mcpServers"))
+    assert set(content) == {"tools", "mcpServers"}
+
+
+async def test_the_example_as_a_file_is_served_by_the_command(tmp_path):
+    path = tmp_path / "shop.py"
+    path.write_text(block("python", "class CountFruit"))
+    command = [sys.executable, "-m", "rlfactory", "serve", "--phones", "0", "--port", "0", "--json"]
+    service = await asyncio.create_subprocess_exec(*command, "--tasks", str(path), stdout=asyncio.subprocess.PIPE)
+    assert service.stdout is not None
+    try:
+        async with EnvClient(json.loads(await service.stdout.readline())["address"]) as client:
+            registry = TaskRegistry()
+            add_tasks(registry, path)
+            record = await play(client, "shop.count", seed=1, registry=registry)
+            assert record.reward.success
+    finally:
+        service.send_signal(signal.SIGTERM)
+        assert await service.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("x = (", "cannot import .*SyntaxError"),
+        ("import nothing_of_this_name", "ModuleNotFoundError"),
+        ("x = 1", "defines no task"),
+        ("from rlfactory.envs.tasks.phone.settings import WifiOn", "defines no task"),
+    ],
+)
+def test_a_file_that_is_none_of_tasks_is_refused(tmp_path, source, words):
+    path = tmp_path / "mine.py"
+    path.write_text(source)
+    with pytest.raises(TaskError, match=words):
+        add_tasks(TaskRegistry(), path)
+
+
+def test_a_file_that_is_not_there_or_a_name_that_is_taken_is_refused(tmp_path, registry):
+    with pytest.raises(TaskError, match="no tasks file"):
+        add_tasks(registry, tmp_path / "no.py")
+    path = tmp_path / "shop.py"
+    path.write_text(block("python", "class CountFruit"))
+    with pytest.raises(TaskError, match=r"shop\.py: .*shop\.count"):
+        add_tasks(registry, path)

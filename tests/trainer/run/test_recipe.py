@@ -1,0 +1,53 @@
+"""Recipes compose, and a wrong name or key is told in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("verl", reason="needs the train extra")
+from omegaconf import OmegaConf
+
+from rlfactory.envs.api.errors import TaskError, UnknownName
+from rlfactory.trainer.run.recipe import compose_recipe, recipe_names, save_config
+from rlfactory.trainer.run.settings import RolloutSettings
+
+pytestmark = [pytest.mark.train]
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_recipe_composes_for_every_hardware(name: str, tmp_path: Path) -> None:
+    for hardware in ("cpu", "gpu"):
+        config = compose_recipe(
+            name, [f"hardware={hardware}", "rlfactory.run_folder=/r", "rlfactory.address=127.0.0.1:1"]
+        )
+        save_config(config, tmp_path / "config.yaml")
+        loaded = OmegaConf.load(tmp_path / "config.yaml")
+        assert loaded.actor_rollout_ref.rollout.name == {"cpu": "hf_cpu", "gpu": "vllm"}[hardware]
+        assert RolloutSettings.from_config(loaded.rlfactory).turn_tokens > 0
+
+
+@pytest.mark.parametrize(
+    ("overrides", "complaint"),
+    [
+        (["actor_rollout_ref.actor.optim.lrr=1"], "close: actor_rollout_ref.actor.optim.lr"),
+        (["rlfactory.warm_start.episode=3"], "rlfactory.warm_start.episodes"),
+        (["nonsense"], "not key=value"),
+        (["hardware=tpu"], "hardware/tpu"),
+        (["rlfactory.warm_start.episodes=8"], "rlfactory.warm_start.batch=16 must be within 1..8"),
+        (["rlfactory.warm_start.micro_batch=5"], "must divide rlfactory.warm_start.batch=16"),
+        (["rlfactory.warm_start.lessons=[]"], "a tiny model needs one"),
+        (["rlfactory.warm_start.lessons=[{sloppiness: 2, steps: 1, lr: 1e-3}]"], "a sloppiness within 0..1"),
+    ],
+)
+def test_a_wrong_override_is_told_in_one_line(overrides: list[str], complaint: str) -> None:
+    with pytest.raises((TaskError, UnknownName)) as caught:
+        compose_recipe("tiny_phone", overrides)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_recipe_names_close_ones() -> None:
+    with pytest.raises(UnknownName, match="close: tiny_phone"):
+        compose_recipe("tinyphone")

@@ -1,0 +1,130 @@
+"""A model's side of one episode in tokens: what it is told becomes context, what it writes is sampled. No torch.
+
+The engine (`Generate`) and the chat template (`ChatTokens`) are protocols, so the same conversation runs on verl's
+rollout servers, on `rlfactory.trainer.cpu.engine` alone, and on a scripted engine in tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from rlfactory.envs.api.types import ImageRef
+from rlfactory.trainer.episode.context import Message, RowBudget
+from rlfactory.trainer.episode.trajectory import Trajectory
+
+
+class RowFull(Exception):
+    """The episode's row has no room for another turn: the episode ends here, with the verdict it has."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sampled:
+    """What an engine answers."""
+
+    token_ids: Sequence[int]
+    log_probs: Sequence[float]
+    complete: bool
+    """The model ended its turn itself."""
+
+
+class Generate(Protocol):
+    """An engine that samples one turn."""
+
+    async def __call__(
+        self, *, request_id: str, prompt_ids: Sequence[int], images: Sequence[ImageRef], max_tokens: int
+    ) -> Sampled:
+        """Sample up to `max_tokens`. Whatever it raises makes the episode void, as a failure of infrastructure."""
+        ...
+
+
+class ChatTokens(Protocol):
+    """A model's chat template and tokenizer."""
+
+    async def begin(self, messages: Sequence[Message]) -> list[int]:
+        """Return the ids of a prompt: these messages and the start of the assistant's turn."""
+        ...
+
+    async def follow(self, history: Sequence[Message], added: Sequence[Message], row: Sequence[int]) -> list[int]:
+        """Return the ids to append to a row that ends with a sampled turn: these messages and the start of a turn."""
+        ...
+
+    def decode(self, token_ids: Sequence[int], *, special: bool) -> str:
+        """Return the text; `special`: with special tokens, runs of image tokens shortened to one."""
+        ...
+
+    def shortened(self, text: str, max_tokens: int) -> str:
+        """Return the text, or of a longer one its beginning and its end."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """One turn of the model."""
+
+    text: str
+    """Without special tokens: what a dialect parses."""
+    complete: bool
+    token_ids: tuple[int, ...] = ()
+    log_probs: tuple[float, ...] = ()
+    loss_span: tuple[int, int] = (0, 0)
+    model_text: str = ""
+    """With special tokens."""
+    context_text: str = ""
+    """What stood in the row since the last turn."""
+
+
+class TokenConversation:
+    """Grows one `Trajectory` through an engine."""
+
+    def __init__(self, *, generate: Generate, chat: ChatTokens, budget: RowBudget, request_id: str) -> None:
+        self.trajectory = Trajectory()
+        self.images: list[ImageRef] = []
+        self._generate = generate
+        self._chat = chat
+        self._budget = budget
+        self._request_id = request_id
+        self._history: list[Message] = []
+
+    async def reply(self, messages: Sequence[Message]) -> Reply:
+        """Tell the model these messages and return its next turn.
+
+        Raises:
+            RowFull: the row has no room for another turn; it was not changed.
+            ValueError: the first prompt is longer than its budget: a mistake of the configuration.
+        """
+        if self._history and self._budget.told_tokens is not None:
+            limit = self._budget.told_tokens
+            messages = [replace(each, text=self._chat.shortened(each.text, limit)) for each in messages]
+        context = await self._context(messages)
+        images = [message.image for message in messages if message.image is not None]
+        row = [*self.trajectory.token_ids, *context]
+        room = self._budget.room(prompt=len(self.trajectory.prompt_ids) or len(row), row=len(row))
+        if room < 1:
+            raise RowFull(f"{len(row)} tokens after {len(self.trajectory.sampled_spans)} turns")
+        sampled = await self._generate(
+            request_id=self._request_id, prompt_ids=row, images=[*self.images, *images], max_tokens=room
+        )
+        self.trajectory.add_context(context)
+        self.images += images
+        span = self.trajectory.add_sampled(sampled.token_ids, sampled.log_probs)
+        text = self._chat.decode(sampled.token_ids, special=False)
+        self._history += [*messages, Message(role="assistant", text=text)]
+        return Reply(
+            text=text,
+            complete=sampled.complete,
+            token_ids=tuple(sampled.token_ids),
+            log_probs=tuple(sampled.log_probs),
+            loss_span=span,
+            model_text=self._chat.decode(sampled.token_ids, special=True),
+            context_text=self._chat.decode(context, special=True),
+        )
+
+    async def _context(self, messages: Sequence[Message]) -> list[int]:
+        if self._history:
+            return await self._chat.follow(self._history, messages, self.trajectory.token_ids)
+        prompt = await self._chat.begin(messages)
+        if len(prompt) > self._budget.prompt_tokens:
+            raise ValueError(f"the prompt has {len(prompt)} tokens; {self._budget.prompt_tokens} are budgeted")
+        return prompt

@@ -1,0 +1,230 @@
+"""Who plays in an evaluation: the oracle, chance, a model behind an OpenAI-compatible endpoint, or a checkpoint.
+
+oracle                the task's own solution, by taps and typing
+random                uniform over phone actions
+checkpoint:PATH       a Hugging Face directory, or a run's folder with policy/ in it
+openai:URL,MODEL      POST URL/chat/completions with screenshots as data URIs
+"""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from rlfactory.envs.api.coordinates import frame_sides
+from rlfactory.envs.api.errors import InfrastructureError, TaskError, UnknownName
+from rlfactory.envs.api.types import JSON, SessionOptions, ToolCall
+from rlfactory.trainer.dialects import Dialect
+from rlfactory.trainer.episode import rollout
+from rlfactory.trainer.episode.stage import Stage, screen_size
+
+GENERATE_TIMEOUT_S: Final = 600.0
+"""Of one turn, an endpoint's retries included."""
+DEFAULT_PATCHES: Final = 640
+"""Of a screenshot where nothing bounds its pixels: 592 tokens for a tall phone."""
+KINDS: Final = ("oracle", "random", "checkpoint", "openai")
+
+
+class Policy(Protocol):
+    """Plays episodes; safe for several at once."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def options(self) -> SessionOptions:
+        """How its sessions are to be made."""
+        ...
+
+    @property
+    def screen_px(self) -> tuple[int, int] | None:
+        """Width and height of the phones it learnt on; None: it plays on any."""
+        ...
+
+    async def open(self) -> None:
+        """Get ready. Raises: TaskError: the policy cannot be had as named."""
+        ...
+
+    async def play(self, stage: Stage, *, episode: str) -> None:
+        """Play until `stage.over`, or give up by returning.
+
+        Raises:
+            InfrastructureError: phone, service or engine failed; the episode is void.
+            TaskError: the policy cannot play at all.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything. Never raises."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PolicyConfig:
+    """What the command line says of a policy beyond its name."""
+
+    dialect: str = "qwen2_5_vl"
+    """How an endpoint's model writes actions."""
+    max_pixels: int | None = None
+    """Pixel budget of a screenshot; None: what the policy was trained with, or 640 patches for an endpoint."""
+    temperature: float = 0.0
+    api_key: str = ""
+    request_timeout_s: float = 120.0
+    max_tokens: int = 512
+
+
+def make_policy(spec: str, config: PolicyConfig) -> Policy:
+    """Return the policy that a command line names.
+
+    Raises:
+        UnknownName: no policy of that kind.
+        TaskError: what follows the colon is missing or wrong.
+    """
+    kind, _, rest = spec.partition(":")
+    makers: Mapping[str, Callable[[], Policy]] = {
+        "oracle": OraclePolicy,
+        "random": RandomPolicy,
+        "openai": lambda: _openai(rest, config),
+        "checkpoint": lambda: _checkpoint(rest, config),
+    }
+    if kind not in makers:
+        raise UnknownName.of("policy", kind, KINDS)
+    if rest and kind in ("oracle", "random"):
+        raise TaskError(f"policy {kind!r} takes nothing after a colon, got {rest!r}")
+    return makers[kind]()
+
+
+def _openai(rest: str, config: PolicyConfig) -> Policy:
+    from rlfactory.trainer.episode.openai_policy import OpenAIPolicy
+
+    url, comma, model = rest.rpartition(",")
+    if not comma or not model or not url.startswith(("http://", "https://")):
+        raise TaskError(
+            f"an endpoint is written openai:URL,MODEL (as in openai:http://host:8000/v1,my-model), got {rest!r}"
+        )
+    return OpenAIPolicy(url=url, model=model, config=config)
+
+
+def _checkpoint(rest: str, config: PolicyConfig) -> Policy:
+    folder = Path(rest)
+    if not rest or not folder.is_dir():
+        raise TaskError(f"no checkpoint folder {rest!r}; after a training run: checkpoint:runs/latest/policy")
+    from rlfactory.trainer.verl.checkpoint import CheckpointPolicy
+
+    return CheckpointPolicy(folder=folder, config=config)
+
+
+class OraclePolicy:
+    """The task's own solution."""
+
+    name = "oracle"
+    screen_px = None
+    options = SessionOptions(with_tree=True)
+
+    async def open(self) -> None:
+        """Nothing to get ready."""
+
+    async def play(self, stage: Stage, *, episode: str) -> None:
+        from rlfactory.envs.client.oracle import solve
+
+        await solve(stage, task=stage.session.task, seed=stage.session.seed, split=stage.session.split)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class RandomPolicy:
+    """Chance: uniform over the kinds of phone action, and over their places."""
+
+    name = "random"
+    screen_px = None
+    options = SessionOptions()
+    texts = ("", "a", "42", "hello world", "Wi-Fi")
+    keys = ("HOME", "BACK", "ENTER", "DEL", "APP_SWITCH", "MENU", "VOLUME_UP")
+    kinds = ("tap", "double_tap", "long_press", "swipe", "drag", "type", "key", "wait", "finish")
+
+    async def open(self) -> None:
+        """Nothing to get ready."""
+
+    async def play(self, stage: Stage, *, episode: str) -> None:
+        rng = random.Random(episode)
+        while not stage.over:
+            await stage.step([self.draw(rng, stage)])
+
+    def draw(self, rng: random.Random, stage: Stage) -> ToolCall:
+        """Return a call drawn uniformly."""
+        kind = rng.choice(self.kinds)
+        if kind == "finish":
+            return ToolCall(id="0", name="finish", arguments={"status": rng.choice(("success", "failure"))})
+        side_x, side_y = frame_sides(stage.options.coordinates, screen_size(stage.observation))
+
+        def point() -> JSON:
+            return [rng.randrange(side_x), rng.randrange(side_y)]
+
+        arguments: dict[str, JSON] = {"action": kind}
+        if kind in ("tap", "double_tap", "long_press", "swipe", "drag"):
+            arguments["coordinate"] = point()
+        if kind in ("swipe", "drag"):
+            arguments["coordinate2"] = point()
+        if kind == "type":
+            arguments["text"] = rng.choice(self.texts)
+        if kind == "key":
+            arguments["key"] = rng.choice(self.keys)
+        if kind == "wait":
+            arguments["seconds"] = 1
+        return ToolCall(id="0", name="phone", arguments=arguments)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class ModelPolicy(ABC):
+    """A model that writes text in a dialect; the episode loop is the one that training uses."""
+
+    def __init__(
+        self, *, name: str, dialect: Dialect, options: SessionOptions, screen_px: tuple[int, int] | None = None
+    ) -> None:
+        self.name = name
+        self.options = options
+        self.screen_px = screen_px
+        self._dialect = dialect
+
+    @abstractmethod
+    async def open(self) -> None: ...
+
+    @abstractmethod
+    async def close(self) -> None: ...
+
+    @abstractmethod
+    def converse(self, episode: str) -> ModelConversation:
+        """Return the model's side of an episode that begins."""
+
+    async def play(self, stage: Stage, *, episode: str) -> None:
+        session = stage.session
+        conversation = self.converse(episode)
+        outcome = await rollout.play(
+            rollout.EpisodeSpec(id=episode, task=session.task, seed=session.seed, split=session.split),
+            open_session=lambda _spec: nullcontext(stage),
+            start_conversation=lambda: conversation,
+            dialect=self._dialect,
+            config=rollout.RolloutConfig(infra_retries=0, generate_timeout_s=GENERATE_TIMEOUT_S),
+        )
+        if conversation.refusal is not None:
+            raise conversation.refusal
+        if isinstance(outcome, rollout.Dropped):
+            raise InfrastructureError(outcome.failure)
+        stage.spoken(outcome[0].turns)
+
+
+class ModelConversation(rollout.Conversation, Protocol):
+    """The model's side of one episode."""
+
+    @property
+    def refusal(self) -> TaskError | None:
+        """Why this model will never answer; None while it may."""
+        ...

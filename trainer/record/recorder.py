@@ -1,0 +1,177 @@
+"""From episodes as they were played to the records of a run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rlfactory.envs.api.types import ImageRef, ToolCall, ToolResult
+from rlfactory.trainer.episode.credit import grpo_advantages
+from rlfactory.trainer.episode.rollout import Dropped, Played, Turn
+from rlfactory.trainer.episode.stage import touched
+from rlfactory.trainer.record.runlog import (
+    CallRecord,
+    EpisodeRecord,
+    ImageLink,
+    Phase,
+    RunLog,
+    TurnRecord,
+    append_line,
+    read_lines,
+    write_lines,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """One line of `rollouts.jsonl`: what is counted of every episode, recorded in full or not."""
+
+    id: str
+    phase: Phase
+    step: int
+    task: str
+    group: str
+    dropped: bool
+    failure: str = ""
+    success: bool = False
+    reward: float = 0.0
+    reward_parts: Mapping[str, float] = field(default_factory=dict)
+    progress: float = 0.0
+    turns: int = 0
+    malformed: int = 0
+    infra_retries: int = 0
+    env_spans: tuple[tuple[float, float], ...] = ()
+    """(start, end), Unix time."""
+    generate_spans: tuple[tuple[float, float], ...] = ()
+
+
+class Recorder:
+    """Appends to a run's files, from whichever process plays the episodes."""
+
+    def __init__(self, log: RunLog) -> None:
+        self._log = log
+        self._outcomes = log.folder / "rollouts.jsonl"
+
+    def add(self, episode: Played | Dropped, *, phase: Phase, step: int, in_full: bool) -> None:
+        append_line(self._outcomes, asdict(outcome_of(episode, phase=phase, step=step)))
+        if in_full and isinstance(episode, Played):
+            self._log.add_episode(self.record(episode, phase=phase, step=step))
+
+    def fill_in_advantages(self) -> None:
+        """Write into the recorded training episodes what their groups make of their rewards."""
+        groups: dict[str, dict[str, float]] = defaultdict(dict)
+        for outcome in read_outcomes(self._log.folder):
+            if outcome.phase == "train" and not outcome.dropped:
+                groups[outcome.group][outcome.id] = outcome.reward
+        advantages: dict[str, float] = {}
+        for group, rewards in groups.items():
+            advantages |= zip(rewards, grpo_advantages(list(rewards.values()), [group] * len(rewards)), strict=True)
+        episodes = self._log.episodes()
+        self._log.replace_episodes(replace(each, advantage=advantages.get(each.id)) for each in episodes)
+
+    def forget_after(self, step: int) -> None:
+        """Drop what was recorded of later steps: they are going to be played again."""
+        kept = [outcome for outcome in read_outcomes(self._log.folder) if outcome.step <= step]
+        write_lines(self._outcomes, [asdict(outcome) for outcome in kept])
+        self._log.replace_episodes(each for each in self._log.episodes() if each.step <= step)
+
+    def record(self, episode: Played, *, phase: Phase, step: int) -> EpisodeRecord:
+        """Return the record, its screenshots stored."""
+        frame_turns = tuple(self._turn(turn) for turn in episode.turns)
+        return EpisodeRecord(
+            id=episode.spec.id,
+            phase=phase,
+            step=step,
+            task=episode.spec.task,
+            seed=episode.spec.seed,
+            split=episode.spec.split,
+            group=episode.spec.group,
+            goal=episode.goal,
+            turns=frame_turns,
+            state=episode.state,
+            reward_total=episode.reward.total,
+            reward_parts=dict(episode.reward.parts),
+            success=episode.reward.success,
+            progress=episode.reward.progress,
+            side_effects=episode.reward.side_effects,
+            final_image=self._link(episode.final.image),
+            row_tokens=episode.turns[-1].reply.loss_span[1] if episode.turns else 0,
+            malformed=episode.malformed,
+            infra_retries=episode.infra_retries,
+            wall_s=wall_s(episode),
+        )
+
+    def _turn(self, turn: Turn) -> TurnRecord:
+        calls = turn.parsed.calls if turn.parsed else ()
+        timing = turn.result.timing
+        return TurnRecord(
+            image=self._link(turn.seen.image),
+            context_text=turn.reply.context_text,
+            model_text=turn.reply.model_text,
+            token_ids=turn.reply.token_ids,
+            log_probs=turn.reply.log_probs,
+            loss_span=turn.reply.loss_span,
+            thought=turn.parsed.thought if turn.parsed else "",
+            calls=tuple(_call(call, result, turn) for call, result in zip(calls, turn.result.results, strict=True)),
+            parse_error=turn.parse_error,
+            reward_total=turn.result.reward.total,
+            progress=turn.result.reward.progress,
+            generate_s=turn.generate_s,
+            env_s=turn.env_s,
+            act_s=timing.act_s,
+            settle_s=timing.settle_s,
+            observe_s=timing.observe_s,
+        )
+
+    def _link(self, image: ImageRef | None) -> ImageLink | None:
+        return None if image is None else self._log.add_image(image)
+
+
+def _call(call: ToolCall, result: ToolResult, turn: Turn) -> CallRecord:
+    return CallRecord(
+        name=call.name,
+        arguments=dict(call.arguments),
+        status=result.status,
+        text=result.text,
+        points=touched(call.arguments, turn.seen, turn.frame),
+    )
+
+
+def outcome_of(episode: Played | Dropped, *, phase: Phase, step: int) -> Outcome:
+    common: dict[str, Any] = {
+        "id": episode.spec.id,
+        "phase": phase,
+        "step": step,
+        "task": episode.spec.task,
+        "group": episode.spec.group,
+        "infra_retries": episode.infra_retries,
+        "env_spans": tuple(episode.clock.env),
+        "generate_spans": tuple(episode.clock.generate),
+    }
+    if isinstance(episode, Dropped):
+        return Outcome(dropped=True, failure=episode.failure, **common)
+    return Outcome(
+        dropped=False,
+        success=episode.reward.success,
+        reward=episode.reward.total,
+        reward_parts=dict(episode.reward.parts),
+        progress=episode.reward.progress,
+        turns=len(episode.turns),
+        malformed=episode.malformed,
+        **common,
+    )
+
+
+def wall_s(episode: Played | Dropped) -> float:
+    spans = [*episode.clock.env, *episode.clock.generate]
+    return max(end for _, end in spans) - min(start for start, _ in spans) if spans else 0.0
+
+
+def read_outcomes(folder: Path) -> Iterator[Outcome]:
+    """Yield what `Recorder` appended, oldest first."""
+    for row in read_lines(folder / "rollouts.jsonl"):
+        spans = {name: tuple((start, end) for start, end in row[name]) for name in ("env_spans", "generate_spans")}
+        yield Outcome(**{**row, **spans})

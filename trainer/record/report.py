@@ -1,0 +1,331 @@
+"""`report.html`: one file that shows a run offline, in any browser, on any width.
+
+The page is a Jinja2 template with the run's figures as one JSON block; its charts and replays are drawn by the plain
+JavaScript in `templates/`, which needs nothing from a network. Screenshots are embedded once per content.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.trainer.record.runlog import EpisodeRecord, ImageLink, RunLog, RunSummary, StepRecord, TurnRecord
+from rlfactory.trainer.record.statistics import wilson_interval
+
+TEMPLATES = Path(__file__).parent / "templates"
+TokenText = Callable[[int], str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReportLimits:
+    """How much of a long run one page holds."""
+
+    episodes: int = 120
+    image_bytes: int = 40_000_000
+    """Of the embedded screenshots before base64; further episodes are left out, and the page says so."""
+
+
+def write_report(folder: Path, *, limits: ReportLimits | None = None) -> Path:
+    """Write `report.html` into a run's folder and return its path.
+
+    Raises:
+        TaskError: the folder holds no run.
+        OSError: the disk is full or not writable.
+    """
+    log = RunLog(folder)
+    steps, summary = log.steps(), log.summary()
+    chosen, total = choose_episodes(log, limits or ReportLimits())
+    if not steps and not chosen and summary is None:
+        raise TaskError(f"no run in {folder}: none of metrics.jsonl, episodes.jsonl, summary.json is there")
+    page = render(folder, steps=steps, summary=summary, episodes=chosen, episodes_total=total)
+    target = folder / "report.html"
+    partial = target.with_suffix(".partial")
+    partial.write_text(page, encoding="utf-8")
+    partial.replace(target)
+    return target
+
+
+def render(
+    folder: Path,
+    *,
+    steps: Sequence[StepRecord],
+    summary: RunSummary | None,
+    episodes: Sequence[EpisodeRecord],
+    episodes_total: int,
+) -> str:
+    """Return the page."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(percent=percent, duration=duration, number=number)
+    config = folder / "config.yaml"
+    evaluation = read_evaluation(folder)
+    payload = {
+        "steps": [step_row(step) for step in steps],
+        "episodes": [episode_row(episode, token_text(folder)) for episode in episodes],
+        "images": embedded_images(folder, episodes),
+    }
+    return environment.get_template("report.html.jinja").render(
+        name=folder.resolve().name,
+        kind=f"Recipe {summary.recipe}" if summary else ("Evaluation" if evaluation else "Run"),
+        has_steps=bool(steps),
+        evaluation=evaluation,
+        summary=summary,
+        headline=headline(summary, steps),
+        tiles=evaluation_tiles(evaluation) if evaluation else tiles(summary, steps),
+        tasks=task_rows(summary, evaluation),
+        phases=shares(summary.phase_s if summary else {}),
+        episodes_total=episodes_total,
+        episodes_shown=len(episodes),
+        config=config.read_text(encoding="utf-8") if config.exists() else "",
+        payload=script_json(payload),
+        css=(TEMPLATES / "report.css").read_text(encoding="utf-8"),
+        scripts=[(TEMPLATES / name).read_text(encoding="utf-8") for name in ("charts.js", "replay.js", "report.js")],
+    )
+
+
+def script_json(value: object) -> str:
+    """Return JSON that may stand inside a script element."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+# --- which episodes ------------------------------------------------------------------------------------------------
+
+
+def choose_episodes(log: RunLog, limits: ReportLimits) -> tuple[list[EpisodeRecord], int]:
+    """Return the episodes the page replays, spread evenly over phases and steps, and how many there are in all."""
+    episodes = log.episodes()
+    buckets: dict[tuple[str, int], list[EpisodeRecord]] = defaultdict(list)
+    for episode in episodes:
+        buckets[episode.phase, episode.step].append(episode)
+    queue = [
+        episode
+        for rank in range(max((len(bucket) for bucket in buckets.values()), default=0))
+        for bucket in buckets.values()
+        for episode in bucket[rank : rank + 1]
+    ]
+    chosen: set[str] = set()
+    seen: set[str] = set()
+    spent_bytes = 0
+    for episode in queue:
+        fresh = {link.path for link in image_links([episode])} - seen
+        cost_bytes = sum(size_of(log.folder / path) for path in fresh)
+        if len(chosen) == limits.episodes or spent_bytes + cost_bytes > limits.image_bytes:
+            break
+        chosen.add(episode.id)
+        seen |= fresh
+        spent_bytes += cost_bytes
+    return [episode for episode in episodes if episode.id in chosen], len(episodes)
+
+
+def size_of(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def image_links(episodes: Iterable[EpisodeRecord]) -> list[ImageLink]:
+    links = [turn.image for episode in episodes for turn in episode.turns]
+    links += [episode.final_image for episode in episodes]
+    return [link for link in links if link is not None]
+
+
+def embedded_images(folder: Path, episodes: Sequence[EpisodeRecord]) -> dict[str, dict[str, Any]]:
+    """Return the screenshots by digest as data URIs; one that is gone from the disk is left out."""
+    found: dict[str, dict[str, Any]] = {}
+    for link in image_links(episodes):
+        path = folder / link.path
+        if link.digest in found or not path.exists():
+            continue
+        data = base64.b64encode(path.read_bytes()).decode()
+        kind = path.suffix.removeprefix(".")
+        found[link.digest] = {"uri": f"data:image/{kind};base64,{data}", "w": link.width_px, "h": link.height_px}
+    return found
+
+
+# --- rows of the JSON block ----------------------------------------------------------------------------------------
+
+
+def step_row(step: StepRecord) -> dict[str, Any]:
+    row = asdict(step)
+    del row["verl"]
+    if step.eval_success is not None and step.eval_episodes:
+        row["eval_band"] = wilson_interval(round(step.eval_success * step.eval_episodes), step.eval_episodes)
+    return row
+
+
+def episode_row(episode: EpisodeRecord, text_of: TokenText | None) -> dict[str, Any]:
+    row = asdict(episode)
+    row["turns"] = [turn_row(turn, text_of) for turn in episode.turns]
+    row["final_image"] = episode.final_image and episode.final_image.digest
+    return row
+
+
+def turn_row(turn: TurnRecord, text_of: TokenText | None) -> dict[str, Any]:
+    row = asdict(turn)
+    row["image"] = turn.image and turn.image.digest
+    row["tokens"] = [text_of(token_id) for token_id in turn.token_ids] if text_of else None
+    return row
+
+
+def token_text(folder: Path) -> TokenText | None:
+    """Return how to spell one token of the run's tokenizer, None when it is not to be had."""
+    files = [folder / name / "tokenizer.json" for name in ("policy", "model")]
+    present = next((path for path in files if path.exists()), None)
+    if present is None:
+        return None
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:  # the base install has none; the page then shows whole turns
+        return None
+    tokenizer = Tokenizer.from_file(str(present))
+    return lambda token_id: str(tokenizer.decode([token_id], skip_special_tokens=False))
+
+
+# --- figures of the head -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Headline:
+    """Success on held-out episodes before and after RL, each with its 95 % interval."""
+
+    start: float
+    end: float
+    start_band: tuple[float, float]
+    end_band: tuple[float, float]
+    episodes: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tile:
+    label: str
+    value: str
+    note: str = ""
+    bad: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskRow:
+    name: str
+    start: float | None
+    end: float | None
+
+
+def headline(summary: RunSummary | None, steps: Sequence[StepRecord]) -> Headline | None:
+    """Return the headline of a run, from its steps when it was stopped before its summary."""
+    measured = [step for step in steps if step.eval_success is not None]
+    start = summary.eval_success_start if summary else None
+    end = summary.eval_success_end if summary else None
+    episodes = summary.eval_episodes if summary else 0
+    if measured:
+        start = measured[0].eval_success if start is None else start
+        end = measured[-1].eval_success if end is None else end
+        episodes = episodes or measured[-1].eval_episodes
+    if start is None or end is None:
+        return None
+    bands = [wilson_interval(round(share * episodes), episodes) for share in (start, end)]
+    return Headline(start=start, end=end, start_band=bands[0], end_band=bands[1], episodes=episodes)
+
+
+def tiles(summary: RunSummary | None, steps: Sequence[StepRecord]) -> list[Tile]:
+    """Return the figures under the headline."""
+    if summary is None:
+        done = [step for step in steps if step.step > 0]
+        return [Tile(label="GRPO steps", value=str(len(done)))]
+    env_share = summary.time_share.get("env")
+    drift = summary.rollout_train_prob_diff_max
+    return [
+        Tile(label="Wall time", value=duration(summary.wall_s), note="evaluation included"),
+        Tile(label="GRPO steps", value=str(summary.steps), note=f"{summary.episodes_per_step} episodes each"),
+        Tile(label="A step takes", value=duration(summary.step_s_mean), note="mean"),
+        Tile(label="Environment", value=percent(env_share), note="of a step's time"),
+        Tile(
+            label="Token drift",
+            value="–" if drift is None else f"{drift:.1e}",
+            note="largest |p train − p rollout|",
+            bad=drift is not None and drift > 2e-3,
+        ),
+        Tile(label="Malformed", value=percent(summary.malformed_rate_end), note="of turns, at the end"),
+        Tile(
+            label="Infrastructure",
+            value=f"{summary.infra_dropped} dropped",
+            note=f"{summary.infra_retries} retried",
+            bad=summary.infra_dropped > 0,
+        ),
+        Tile(label="Parameters", value=number(summary.parameters), note=_phones(summary)),
+    ]
+
+
+def _phones(summary: RunSummary) -> str:
+    return f"phones over {summary.transport}" if summary.transport else "no phones"
+
+
+def read_evaluation(folder: Path) -> dict[str, Any] | None:
+    """Return what `rlfactory eval --out` wrote (`trainer.record.evaluate.Evaluation`), None in a training run."""
+    path = folder / "evaluation.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def evaluation_tiles(evaluation: Mapping[str, Any]) -> list[Tile]:
+    step_ms = evaluation["step_ms"]
+    passed = [Tile(label=f"pass@{k}", value=percent(share)) for k, share in evaluation["pass_at"].items()]
+    times = [Tile(label=name.capitalize(), value=f"{value:.1f} ms", note="a step") for name, value in step_ms.items()]
+    infra = Tile(
+        label="Infrastructure",
+        value=f"{evaluation['infra_dropped']} dropped",
+        note=f"{evaluation['infra_retries']} retried",
+        bad=evaluation["infra_dropped"] > 0,
+    )
+    return [*passed, *times, Tile(label="Malformed", value=str(evaluation["malformed"]), note="turns"), infra]
+
+
+def task_rows(summary: RunSummary | None, evaluation: Mapping[str, Any] | None) -> list[TaskRow]:
+    if summary is None:
+        rows = evaluation["tasks"] if evaluation else []
+        return [TaskRow(name=row["task"], start=None, end=row["success"]) for row in rows]
+    names = sorted({*summary.eval_by_task_start, *summary.eval_by_task_end})
+    start, end = summary.eval_by_task_start, summary.eval_by_task_end
+    return [TaskRow(name=name, start=start.get(name), end=end.get(name)) for name in names]
+
+
+def shares(seconds: Mapping[str, float]) -> list[tuple[str, float, float]]:
+    """Return (name, seconds, share of the sum) of what took time at all."""
+    total = sum(seconds.values())
+    return [(name, value, value / total) for name, value in seconds.items() if value > 0]
+
+
+# --- how figures are written ---------------------------------------------------------------------------------------
+
+
+def percent(share: float | None) -> str:
+    if share is None:
+        return "–"
+    return f"{share * 100:.1f} %" if 0 < share < 0.0995 else f"{share * 100:.0f} %"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest_s = divmod(round(seconds), 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {rest_s} s"
+
+
+def number(value: float) -> str:
+    """Write a count shortly: 950, 12.3 k, 1.1 M."""
+    for limit, scale, unit in ((1e9, 1e9, " G"), (1e6, 1e6, " M"), (1e4, 1e3, " k")):
+        if abs(value) >= limit:
+            return f"{value / scale:.1f}{unit}"
+    return f"{value:,.0f}"

@@ -1,0 +1,124 @@
+"""Recipes: Hydra configurations in `trainer/configs`, composed on top of verl's own."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import ConfigCompositionException, HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from rlfactory.envs.api.errors import TaskError, UnknownName
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+_NOT_RECIPES = frozenset({"base", "agent_loops"})
+
+
+def recipe_names() -> list[str]:
+    return sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem not in _NOT_RECIPES)
+
+
+def compose_recipe(name: str, overrides: Sequence[str] = ()) -> DictConfig:
+    """Return the recipe with overrides (`key=value`, `+new.key=value`), interpolations unresolved.
+
+    Raises:
+        UnknownName: no such recipe, or an override names no key; the message has close names.
+        TaskError: an override is malformed, or its value does not fit.
+    """
+    if name not in recipe_names():
+        raise UnknownName.of("recipe", name, recipe_names())
+    _check_keys(name, overrides)
+    try:
+        config = _compose(name, overrides)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise TaskError(_first_line(error)) from None
+    _check_warm_start(config.rlfactory)
+    return config
+
+
+def _compose(name: str, overrides: Sequence[str]) -> DictConfig:
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(config_dir=str(CONFIGS), version_base=None):
+        return compose(name, overrides=[f"hydra.searchpath=[file://{_verl_configs()}]", *overrides])
+
+
+def _verl_configs() -> Path:
+    """Return verl's configurations, found without importing verl: that takes seconds and half a gigabyte.
+
+    Raises: TaskError: verl is not installed.
+    """
+    spec = importlib.util.find_spec("verl")
+    if spec is None or spec.origin is None:
+        raise TaskError("training needs verl; install it with: pip install 'rlfactory[train]'")
+    return Path(spec.origin).parent / "trainer" / "config"
+
+
+def _check_keys(name: str, overrides: Sequence[str]) -> None:
+    plain = [override for override in overrides if re.match(r"[A-Za-z_]", override)]
+    if not plain:
+        return
+    for override in plain:
+        if "=" not in override:
+            raise TaskError(f"override {override!r} is not key=value")
+    groups = {path.parent.name for path in CONFIGS.glob("*/*.yaml")}
+    chosen = [override for override in plain if override.partition("=")[0] in groups]
+    try:
+        known = set(_keys(_compose(name, chosen)))
+    except ConfigCompositionException as error:
+        raise TaskError(_first_line(error)) from None
+    for override in plain:
+        key = override.partition("=")[0]
+        if key not in known and key not in groups:
+            raise UnknownName(f"no config key {key!r}; {_hint(key, known)}")
+
+
+def _check_warm_start(own: DictConfig) -> None:
+    """Refuse what verl's SFT trainer would stumble over minutes later."""
+    start = own.warm_start
+    if own.tiny_model is None or start is None:
+        return
+    if not start.lessons:
+        raise TaskError("rlfactory.warm_start.lessons is empty; a tiny model needs one to start from")
+    if not 1 <= start.batch <= start.episodes:
+        raise TaskError(f"rlfactory.warm_start.batch={start.batch} must be within 1..{start.episodes} (its episodes)")
+    if start.micro_batch < 1 or start.batch % start.micro_batch:
+        raise TaskError(
+            f"rlfactory.warm_start.micro_batch={start.micro_batch} must divide rlfactory.warm_start.batch={start.batch}"
+        )
+    for lesson in start.lessons:
+        shares = [lesson.get(name, 0.0) for name in ("sloppiness", "guesses")]
+        if not all(0 <= share <= 1 for share in shares) or all(shares) or lesson.steps < 1:
+            raise TaskError(f"a lesson needs a sloppiness within 0..1, or guesses, and at least one step, not {lesson}")
+
+
+def _hint(key: str, known: set[str]) -> str:
+    leaf = key.rpartition(".")[2]
+    close = difflib.get_close_matches(key, known, n=3, cutoff=0.6)
+    close += sorted(other for other in known if other.rpartition(".")[2] == leaf and other not in close)[:3]
+    return f"close: {', '.join(close[:4])}" if close else "see the recipe in trainer/configs"
+
+
+def _keys(config: Any, prefix: str = "") -> Iterator[str]:
+    for name in config:
+        path = f"{prefix}{name}"
+        yield path
+        child = config._get_node(name)
+        if isinstance(child, DictConfig) and not child._is_none() and not child._is_missing():
+            yield from _keys(child, f"{path}.")
+
+
+def _first_line(error: Exception) -> str:
+    cause = error.__cause__ or error
+    return str(cause).strip().splitlines()[0]
+
+
+def save_config(config: DictConfig, path: Path) -> None:
+    """Write a composed recipe; `OmegaConf.load` reads it back."""
+    path.write_text(OmegaConf.to_yaml(config))

@@ -1,0 +1,370 @@
+"""One training run: service, tiny model, warm start, GRPO by verl, evaluation before and after, summary.
+
+`run` is what `rlfactory train` calls. verl runs in child processes (`trainer.verl.main`); this process imports neither
+torch nor Ray, follows verl's metrics file, writes the run's records, and ends everything it started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import shutil
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
+
+import psutil
+from omegaconf import DictConfig, open_dict
+
+from rlfactory.envs.api.errors import InfrastructureError, TaskError
+from rlfactory.envs.client import EnvClient
+from rlfactory.processes.child import ChildFailed, last_words, python_child
+from rlfactory.trainer.dialects import get_dialect
+from rlfactory.trainer.episode.episodes import EpisodeSource
+from rlfactory.trainer.record.metrics import step_record, time_shares
+from rlfactory.trainer.record.recorder import Recorder, read_outcomes
+from rlfactory.trainer.record.runlog import RunLog, RunSummary, StepRecord, point_to_latest, read_lines
+from rlfactory.trainer.run.local_service import ServiceConfig, local_service
+from rlfactory.trainer.run.recipe import CONFIGS, compose_recipe, save_config
+from rlfactory.trainer.run.settings import RolloutSettings
+
+POLL_S = 0.5
+"""Between two looks at verl's metrics file."""
+START_S = 420.0
+"""What Ray and its workers may take to come up on a busy machine, before the stall timeout begins to count."""
+
+_ENVIRONMENT = {
+    "HF_HUB_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DEDUP_LOGS": "0",
+    # Ray would give way to everything else on the machine.
+    "RAY_worker_niceness": "0",
+    # Ray would start a worker for each logical CPU before any is needed.
+    "RAY_prestart_worker_first_driver": "0",
+    "HYDRA_FULL_ERROR": "1",
+    # Threads that wait by spinning make a busy machine twenty times slower.
+    "OMP_WAIT_POLICY": "PASSIVE",
+    # verl's TransferQueue would use eight, and warn at each transfer on a smaller machine.
+    "TQ_NUM_THREADS": str(min(8, psutil.cpu_count(logical=False) or 1)),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """What a run tells while it goes on."""
+
+    phase: Literal["service", "demonstrations", "warm_start", "grpo_start", "grpo"]
+    elapsed_s: float
+    message: str = ""
+    step: StepRecord | None = None
+    """The step that has just ended."""
+    total_steps: int = 0
+
+
+ProgressFn = Callable[[Progress], None]
+
+
+def run(
+    recipe: str,
+    overrides: Sequence[str] = (),
+    *,
+    runs: Path = Path("runs"),
+    name: str | None = None,
+    resume: bool = False,
+    progress: ProgressFn = lambda _: None,
+) -> RunSummary:
+    """Train by a recipe and return the summary, which is also in the run's folder.
+
+    Args:
+        overrides: Hydra's, as in `actor_rollout_ref.actor.optim.lr=1e-4`.
+        name: of the folder in `runs`; by default the recipe and a time stamp.
+        resume: go on with the run `name` (or the latest) from its last checkpoint.
+
+    Raises:
+        UnknownName, TaskError: the recipe or an override is wrong; nothing was started.
+        InfrastructureError, ChildFailed: the service or verl failed; the summary says so, checkpoints are kept.
+        KeyboardInterrupt: stopped by Ctrl-C; likewise.
+    """
+    config = compose_recipe(recipe, overrides)
+    folder = _folder(runs, name, recipe, resume)
+    return asyncio.run(_Run(config, folder, resume=resume, progress=progress).play())
+
+
+def _folder(runs: Path, name: str | None, recipe: str, resume: bool) -> Path:
+    if resume:
+        folder = (runs / (name or "latest")).resolve()
+        if not (folder / "config.yaml").exists():
+            raise TaskError(f"there is no run to resume in {runs / (name or 'latest')}")
+        return folder
+    folder = (runs / (name or f"{recipe}-{time.strftime('%Y%m%d-%H%M%S')}")).resolve()
+    if folder.exists() and any(folder.iterdir()):
+        raise TaskError(f"{folder} exists; choose another name, or resume it")
+    return folder
+
+
+@dataclass(slots=True)
+class _Phases:
+    """Where the wall time goes."""
+
+    started_s: float = field(default_factory=time.monotonic)
+    spent_s: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self.started_s
+
+    def add(self, phase: str, seconds: float) -> None:
+        self.spent_s[phase] = self.spent_s.get(phase, 0.0) + seconds
+
+
+class _Run:
+    """One run in its folder."""
+
+    def __init__(self, config: DictConfig, folder: Path, *, resume: bool, progress: ProgressFn) -> None:
+        self._config = config
+        self._log = RunLog(folder)
+        self._resume = resume
+        self._tell = progress
+        self._phases = _Phases()
+        self._own = config.rlfactory
+
+    async def play(self) -> RunSummary:
+        self._log.create()
+        point_to_latest(self._log.folder)
+        status: Literal["finished", "stopped", "failed"] = "failed"
+        error = ""
+        try:
+            async with self._service() as address:
+                self._bind(address)
+                await self._prepare_model(address)
+                await self._grpo()
+            status = "finished"
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            status, error = "stopped", "stopped by the user"
+            raise
+        except Exception as failure:
+            error = f"{type(failure).__name__}: {failure}"
+            raise
+        finally:
+            self._keep_policy()
+            Recorder(self._log).fill_in_advantages()
+            summary = self._summary(status, error)
+            self._log.write_summary(summary)
+        return summary
+
+    # --- phases ------------------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def _service(self) -> AsyncIterator[str]:
+        """Yield the address of the service: a child of ours, or the one that the recipe names."""
+        wanted = self._own.service
+        if wanted is None:
+            yield str(self._own.address)
+            return
+        phones = f"{wanted.phones} phones of {wanted.width_px}x{wanted.height_px}"
+        started = self._begin("service", phones if wanted.phones else "no phones: text only")
+        config = ServiceConfig(
+            phones=wanted.phones,
+            transport=wanted.transport,
+            width_px=wanted.width_px,
+            height_px=wanted.height_px,
+            log_path=self._log.logs / "envd.log",
+        )
+        async with local_service(config) as service:
+            self._end("service", started)
+            yield service.address
+
+    def _bind(self, address: str) -> None:
+        """Fill in what is known only now, and keep the configuration."""
+        with open_dict(self._config):
+            self._own.address = address
+            self._own.run_folder = str(self._log.folder)
+            self._config.actor_rollout_ref.rollout.agent.agent_loop_config_path = str(CONFIGS / "agent_loops.yaml")
+            if self._resume and self._saved_step():
+                # What comes after the checkpoint is played again, what comes before it is not.
+                Recorder(self._log).forget_after(self._saved_step())
+                self._config.trainer.val_before_train = False
+        save_config(self._config, self._log.folder / "config.yaml")
+
+    async def _prepare_model(self, address: str) -> None:
+        if self._own.tiny_model is None or (self._resume and self._log.model.exists()):
+            return
+        started = self._begin("demonstrations", f"{self._own.warm_start.episodes} oracle episodes")
+        await self._demonstrate(address)
+        self._end("demonstrations", started)
+        lessons = self._own.warm_start.lessons
+        bound = "up to " if any(lesson.get("until_loss") for lesson in lessons) else ""
+        steps = sum(lesson.steps for lesson in lessons)
+        started = self._begin("warm_start", f"{bound}{steps} steps of supervised learning")
+        await self._child("sft", self._log.folder / "config.yaml", "warm_start")
+        self._end("warm_start", started)
+
+    async def _demonstrate(self, address: str) -> None:
+        from rlfactory.trainer.run import warm_start
+
+        settings = RolloutSettings.from_config(self._own)
+        source = EpisodeSource(
+            tasks=tuple(self._config.data.episodes.tasks),
+            split="train",
+            count=self._own.warm_start.episodes,
+            first_seed=self._own.warm_start.first_seed + self._own.seed * self._own.warm_start.episodes,
+        )
+        dialect = get_dialect(settings.dialect)
+        async with EnvClient(address, trust=settings.trust.load()) as client:
+            solved = await warm_start.record(client, source.rows(), settings=settings, dialect=dialect)
+            for number, lesson in enumerate(self._own.warm_start.lessons):
+                shown = await warm_start.taught(client, solved, lesson, settings=settings, dialect=dialect)
+                warm_start.write_parquet(warm_start.lesson_data(self._log.folder, number), shown)
+
+    async def _grpo(self) -> None:
+        started = self._begin("grpo_start", "Ray, workers, engine")
+        metrics = self._log.logs / f"verl-{time.strftime('%H%M%S')}.jsonl"
+        follower = _Follower(metrics, self._log, self._phases)
+        total = int(self._config.trainer.total_training_steps)
+        stall_s = float(self._own.stall_timeout_s)
+        environment = {"VERL_FILE_LOGGER_PATH": str(metrics)}
+        log_path = self._log.logs / "grpo.log"
+        arguments = ["-m", "rlfactory.trainer.verl.main", "grpo", str(self._log.folder / "config.yaml")]
+        async with python_child(arguments, log_path=log_path, environment={**_ENVIRONMENT, **environment}) as child:
+            last = time.monotonic() + START_S
+            while True:
+                ended = child.returncode is not None
+                for record in follower.new_steps():
+                    last = time.monotonic()
+                    self._tell(Progress(phase="grpo", elapsed_s=self._phases.elapsed_s, step=record, total_steps=total))
+                if ended:
+                    break
+                if time.monotonic() - last > stall_s:
+                    raise InfrastructureError(f"no step ended for {stall_s:g} s; see {log_path}")
+                await asyncio.sleep(POLL_S)
+            if child.returncode != 0:
+                raise ChildFailed(f"verl ended with exit code {child.returncode}: {last_words(log_path)}")
+        self._phases.add("grpo", time.monotonic() - started)
+
+    async def _child(self, kind: str, config: Path, log_name: str) -> None:
+        log_path = self._log.logs / f"{log_name}.log"
+        async with python_child(
+            ["-m", "rlfactory.trainer.verl.main", kind, str(config)],
+            log_path=log_path,
+            environment=_ENVIRONMENT,
+        ) as child:
+            if await child.wait() != 0:
+                raise ChildFailed(f"{log_name} ended with exit code {child.returncode}: {last_words(log_path)}")
+
+    def _keep_policy(self) -> None:
+        """Copy the last checkpoint's Hugging Face directory to policy/."""
+        source = self._log.checkpoints / f"global_step_{self._saved_step()}" / "actor" / "huggingface"
+        if source.is_dir():
+            shutil.rmtree(self._log.policy, ignore_errors=True)
+            shutil.copytree(source, self._log.policy)
+
+    def _saved_step(self) -> int:
+        """Return the step of the last checkpoint; 0 when there is none."""
+        latest = self._log.checkpoints / "latest_checkpointed_iteration.txt"
+        return int(latest.read_text()) if latest.exists() else 0
+
+    # --- records -----------------------------------------------------------------------------------------------------
+
+    def _begin(self, phase: Any, message: str) -> float:
+        self._tell(Progress(phase=phase, elapsed_s=self._phases.elapsed_s, message=message))
+        return time.monotonic()
+
+    def _end(self, phase: str, started: float) -> None:
+        self._phases.add(phase, time.monotonic() - started)
+
+    def _summary(self, status: Literal["finished", "stopped", "failed"], error: str) -> RunSummary:
+        return summarise(
+            self._log.steps(),
+            RunSummary(
+                recipe=self._own.recipe,
+                seed=self._own.seed,
+                status=status,
+                error=error,
+                wall_s=self._phases.elapsed_s,
+                phase_s=dict(self._phases.spent_s),
+                parameters=_parameters(self._log.model),
+                transport=self._own.service.transport if self._own.service and self._own.service.phones else "",
+                tasks=tuple(self._config.data.episodes.tasks),
+                versions=_versions(),
+            ),
+        )
+
+
+def summarise(steps: Sequence[StepRecord], base: RunSummary) -> RunSummary:
+    """Return the summary completed by what the steps say."""
+    evaluated = [step for step in steps if step.eval_success is not None]
+    trained = [step for step in steps if step.episodes]
+    first, last = (evaluated[0], evaluated[-1]) if evaluated else (None, None)
+    differences = [step.prob_diff_max for step in trained if step.prob_diff_max is not None]
+    return replace(
+        base,
+        eval_success_start=first.eval_success if first else None,
+        eval_success_end=last.eval_success if last and last is not first else None,
+        eval_episodes=last.eval_episodes if last else 0,
+        eval_by_task_start=dict(first.eval_by_task) if first else {},
+        eval_by_task_end=dict(last.eval_by_task) if last and last is not first else {},
+        steps=len(trained),
+        episodes_per_step=max((step.episodes for step in trained), default=0),
+        step_s_mean=sum(step.step_s for step in trained) / len(trained) if trained else 0.0,
+        time_share=time_shares(trained),
+        rollout_train_prob_diff_max=max(differences, default=None),
+        infra_retries=sum(step.infra_retries for step in steps),
+        infra_dropped=sum(step.infra_dropped for step in steps),
+        malformed_rate_end=trained[-1].malformed if trained else 0.0,
+    )
+
+
+class _Follower:
+    """Turns new lines of verl's metrics file into step records."""
+
+    def __init__(self, metrics: Path, log: RunLog, phases: _Phases) -> None:
+        self._metrics = metrics
+        self._log = log
+        self._phases = phases
+        self._seen = 0
+
+    def new_steps(self) -> list[StepRecord]:
+        rows = list(read_lines(self._metrics))[self._seen :]
+        self._seen += len(rows)
+        if not rows:
+            return []
+        outcomes = list(read_outcomes(self._log.folder))
+        records = [
+            step_record(
+                int(row["step"]), elapsed_s=self._phases.elapsed_s, verl=_numbers(row["data"]), outcomes=outcomes
+            )
+            for row in rows
+        ]
+        for record in records:
+            self._log.add_step(record)
+        return records
+
+
+def _numbers(data: Mapping[str, Any]) -> dict[str, float]:
+    return {key: float(value) for key, value in data.items() if isinstance(value, int | float)}
+
+
+def _parameters(folder: Path) -> int:
+    """Count the parameters of a saved model by its headers; 0 when there is none."""
+    total = 0
+    for path in folder.glob("*.safetensors"):
+        with path.open("rb") as stream:
+            header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
+        total += sum(math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
+    return total
+
+
+def _versions() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for package in ("rlfactory", "verl", "torch", "transformers", "ray", "vllm"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

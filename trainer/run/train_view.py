@@ -1,0 +1,92 @@
+"""How a training run looks in a terminal while it goes on, and what it says at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from rlfactory.trainer.record.report import duration, percent
+from rlfactory.trainer.record.runlog import RunSummary, StepRecord
+from rlfactory.trainer.run.train import Progress as Told
+
+PHASES = {
+    "service": "service",
+    "demonstrations": "demonstrations",
+    "warm_start": "warm start",
+    "grpo_start": "trainer",
+    "grpo": "learning",
+    "save": "saving",
+}
+
+
+class TrainingView:
+    """A line for each phase and step, and on a terminal a bar below them."""
+
+    def __init__(self, bar: Progress) -> None:
+        self.began = False
+        """The run has a folder."""
+        self._bar = bar
+        self._task = bar.add_task("starting", total=None)
+
+    def tell(self, told: Told) -> None:
+        """Show what the run tells."""
+        self.began = True
+        name = PHASES[told.phase]
+        line = step_line(told.step, told.total_steps) if told.step else Text(told.message, style="dim")
+        start = ((f"{clock(told.elapsed_s):>7}  ", "dim"), (f"{name:<15}", "cyan"))
+        self._bar.console.print(Text.assemble(*start, line))
+        if told.step:
+            self._bar.update(self._task, description=name, completed=told.step.step, total=told.total_steps)
+        else:
+            self._bar.update(self._task, description=name)
+
+
+@contextmanager
+def training_view(console: Console) -> Iterator[TrainingView]:
+    """Show a run as it goes, for the block."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        yield TrainingView(bar)
+
+
+def clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def step_line(step: StepRecord, total: int) -> Text:
+    """Return the line of a step that ended: training success, evaluation, time."""
+    parts = [f"step {step.step:>3} of {total}"]
+    if step.success is not None:
+        parts.append(f"success {percent(step.success):>5}  reward {step.reward or 0:5.2f}  {duration(step.step_s)}")
+    if step.infra_dropped:
+        parts.append(f"{step.infra_dropped} dropped")
+    line = Text("  ".join(parts))
+    if step.eval_success is not None:
+        line.append(f"  held-out {percent(step.eval_success)} of {step.eval_episodes}", style="bold green")
+    return line
+
+
+def summary_view(summary: RunSummary, page: Path) -> RenderableType:
+    """Return what a run ends with."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim")
+    if summary.eval_success_start is not None and summary.eval_success_end is not None:
+        change = f"{percent(summary.eval_success_start)} → {percent(summary.eval_success_end)}"
+        table.add_row("held-out success", f"[bold]{change}[/] on {summary.eval_episodes} episodes")
+    table.add_row("wall time", f"{duration(summary.wall_s)}, {summary.steps} steps of {duration(summary.step_s_mean)}")
+    table.add_row("environment", f"{percent(summary.time_share.get('env'))} of a step")
+    table.add_row("infrastructure", f"{summary.infra_retries} retried, {summary.infra_dropped} dropped")
+    table.add_row("report", str(page))
+    return table

@@ -1,0 +1,275 @@
+"""The warm start: oracle episodes recorded through the service, written in the model's dialect, for verl's SFT trainer.
+
+A demonstration is the conversation that `episode.rollout` would have held had the model written what the oracle did.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow
+import pyarrow.parquet
+
+from rlfactory.envs.api.errors import EnvironmentFault
+from rlfactory.envs.api.types import ImageRef, Observation, Reward, SessionOptions, Split, StepResult, ToolCall
+from rlfactory.envs.client import EnvClient, Session
+from rlfactory.envs.client.oracle import OracleStuck, solve
+from rlfactory.trainer.dialects import Dialect
+from rlfactory.trainer.episode.context import Message
+from rlfactory.trainer.run.settings import RolloutSettings
+
+IMAGE = "<image>"
+WINDOW = 12
+"""Steps of supervised learning whose mean loss says whether a lesson is learnt."""
+TEXT_SESSIONS: Final = 64
+"""Played at once where no phone limits them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Demonstration:
+    """A played episode as a conversation."""
+
+    episode: tuple[str, int, Split]
+    """Task, seed, split."""
+    goal: str
+    messages: tuple[Message, ...]
+    calls: tuple[tuple[ToolCall, ...], ...]
+    """Of each turn."""
+    success: bool
+
+    @property
+    def task(self) -> str:
+        return self.episode[0]
+
+    @property
+    def habit(self) -> tuple[ToolCall, ...] | None:
+        """The calls of the turn before the last; None when the last was the only one."""
+        return self.calls[-2] if len(self.calls) > 1 else None
+
+
+async def record(
+    client: EnvClient, episodes: Sequence[tuple[str, int, Split]], *, settings: RolloutSettings, dialect: Dialect
+) -> list[Demonstration]:
+    """Let the oracles play these episodes, as many at once as the service has phones.
+
+    Raises: EnvironmentFault: an oracle did not solve its task, so there is nothing to learn from.
+    """
+
+    async def play(pen: _Pen, episode: tuple[str, int, Split]) -> None:
+        task, seed, split = episode
+        try:
+            await solve(pen, task=task, seed=seed, split=split)
+        except OracleStuck as error:
+            raise EnvironmentFault(f"the oracle of {task} is stuck at seed {seed}: {error}") from error
+        if not pen.reward.success:
+            raise EnvironmentFault(f"the oracle did not solve {task} seed {seed}: {pen.reward}")
+
+    return await _record(client, [(episode, play) for episode in episodes], settings=settings, dialect=dialect)
+
+
+async def taught(
+    client: EnvClient,
+    solved: Sequence[Demonstration],
+    lesson: Mapping[str, Any],
+    *,
+    settings: RolloutSettings,
+    dialect: Dialect,
+) -> list[Demonstration]:
+    """Return what a lesson of the recipe shows: the solved episodes with its share of `guesses` or of `sloppiness`.
+
+    Raises: ValueError: the share is not within 0..1.
+    """
+    if guesses := float(lesson.get("guesses", 0.0)):
+        return await with_guesses(client, solved, share=guesses, settings=settings, dialect=dialect)
+    sloppiness = float(lesson.get("sloppiness", 0.0))
+    return await with_bad_habits(client, solved, share=sloppiness, settings=settings, dialect=dialect)
+
+
+async def with_bad_habits(
+    client: EnvClient,
+    demonstrations: Sequence[Demonstration],
+    *,
+    share: float,
+    settings: RolloutSettings,
+    dialect: Dialect,
+) -> list[Demonstration]:
+    """Return the demonstrations, many of those in which little had to be done played again by somebody sloppy.
+
+    A task's habit is what its oracle does last where it has most to do. Whoever is sloppy does it also where it was not
+    called for, and so fails. `share` of the episodes without the habit are played so, evenly over goals and first
+    pictures: whoever imitates them most likely always acts, but to imitate them well must see where others did not.
+
+    Raises: ValueError: the share is not within 0..1.
+    """
+    if not 0 <= share <= 1:
+        raise ValueError(f"the share of sloppy demonstrations must be within 0..1, got {share}")
+    habits = _habits(demonstrations)
+    cells: dict[tuple[str, str, str], list[Demonstration]] = defaultdict(list)
+    for each in demonstrations:
+        if each.habit != habits[each.task]:
+            cells[each.task, each.goal, _first_digest(each)].append(each)
+    chosen = [each for cell in cells.values() for each in cell[: math.ceil(share * len(cell))]]
+
+    def sloppily(each: Demonstration) -> _Play:
+        async def play(pen: _Pen, _episode: tuple[str, int, Split]) -> None:
+            for calls in (*each.calls[:-1], habits[each.task], each.calls[-1]):
+                await pen.step(calls)
+
+        return play
+
+    plays = [(each.episode, sloppily(each)) for each in chosen]
+    replaced = {each.episode for each in chosen}
+    kept = [each for each in demonstrations if each.episode not in replaced]
+    return kept + await _record(client, plays, settings=settings, dialect=dialect)
+
+
+async def with_guesses(
+    client: EnvClient,
+    demonstrations: Sequence[Demonstration],
+    *,
+    share: float,
+    settings: RolloutSettings,
+    dialect: Dialect,
+) -> list[Demonstration]:
+    """Return the demonstrations, this share of each task's played again by somebody who looks nothing up.
+
+    Who guesses ends the episode at once, as was right in another episode of the task, and so mostly fails.
+
+    Raises: ValueError: the share is not within 0..1.
+    """
+    if not 0 <= share <= 1:
+        raise ValueError(f"the share of guesses must be within 0..1, got {share}")
+    tasks: dict[str, list[Demonstration]] = defaultdict(list)
+    for each in demonstrations:
+        tasks[each.task].append(each)
+    guessed = {
+        each.episode: other.calls[-1]
+        for found in tasks.values()
+        for each, other in zip(found[: math.ceil(share * len(found))], found[1:] + found[:1], strict=False)
+    }
+
+    async def guess(pen: _Pen, episode: tuple[str, int, Split]) -> None:
+        await pen.step(guessed[episode])
+
+    kept = [each for each in demonstrations if each.episode not in guessed]
+    return kept + await _record(client, [(each, guess) for each in guessed], settings=settings, dialect=dialect)
+
+
+def _habits(demonstrations: Sequence[Demonstration]) -> dict[str, tuple[ToolCall, ...]]:
+    """Return what each task's oracle does before its last turn where it has most to do; nothing if it never acts."""
+    episodes: dict[str, list[Demonstration]] = defaultdict(list)
+    for each in demonstrations:
+        episodes[each.task].append(each)
+    found: dict[str, tuple[ToolCall, ...]] = {}
+    for task, played in episodes.items():
+        longest = max(len(each.calls) for each in played)
+        options = [each.habit for each in played if len(each.calls) == longest and each.habit]
+        found[task] = max(options, key=options.count) if options else ()
+    return found
+
+
+def _first_digest(demonstration: Demonstration) -> str:
+    image = demonstration.messages[1].image
+    return image.digest if image else ""
+
+
+_Play = Callable[["_Pen", tuple[str, int, Split]], Awaitable[None]]
+
+
+async def _record(
+    client: EnvClient,
+    plays: Sequence[tuple[tuple[str, int, Split], _Play]],
+    *,
+    settings: RolloutSettings,
+    dialect: Dialect,
+) -> list[Demonstration]:
+    status = await client.status()
+    gate = asyncio.Semaphore(len(status.phones) or TEXT_SESSIONS)
+    options = settings.options(dialect, with_tree=True)
+
+    async def one(episode: tuple[str, int, Split], play: _Play) -> Demonstration:
+        task, seed, split = episode
+        async with gate, client.session(task, seed=seed, split=split, options=options) as session:
+            pen = _Pen(session, dialect)
+            await play(pen, episode)
+            return Demonstration(
+                episode=episode,
+                goal=session.goal,
+                messages=pen.conversation,
+                calls=tuple(pen.calls),
+                success=session.reward.success,
+            )
+
+    return list(await asyncio.gather(*(one(*each) for each in plays)))
+
+
+class _Pen:
+    """A session that writes down what its player does, as a model of a dialect would have written it."""
+
+    def __init__(self, session: Session, dialect: Dialect) -> None:
+        image = session.observation.image
+        sides = (image.width_px, image.height_px) if image else (0, 0)
+        self._session = session
+        self._dialect = dialect
+        self.calls: list[tuple[ToolCall, ...]] = []
+        self._messages = [
+            Message(role="system", text=dialect.system_prompt(session.tools, image_px=sides)),
+            Message(role="user", text=dialect.first_message(session.goal), image=image),
+        ]
+
+    @property
+    def conversation(self) -> tuple[Message, ...]:
+        """Up to the last turn: what was shown after it answers nothing."""
+        return tuple(self._messages[:-1])
+
+    @property
+    def observation(self) -> Observation:
+        return self._session.observation
+
+    @property
+    def reward(self) -> Reward:
+        return self._session.reward
+
+    @property
+    def options(self) -> SessionOptions:
+        return self._session.options
+
+    async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult:
+        result = await self._session.step(calls, timeout_s=timeout_s)
+        self.calls.append(tuple(calls))
+        self._messages += [
+            Message(role="assistant", text=self._dialect.render(calls)),
+            Message(role="user", text=self._dialect.next_message(result.results), image=result.observation.image),
+        ]
+        return result
+
+
+def lesson_data(folder: Path, number: int) -> Path:
+    """Return where a run keeps the demonstrations of a lesson."""
+    return folder / f"demonstrations-{number}.parquet"
+
+
+def write_parquet(path: Path, demonstrations: Sequence[Demonstration]) -> None:
+    """Write the rows that `rlfactory.trainer.verl.demonstrations` reads."""
+    rows: list[dict[str, Any]] = [
+        {"messages": [{"role": message.role, "content": _with_placeholder(message)} for message in each.messages]}
+        for each in demonstrations
+    ]
+    if any(_images(each) for each in demonstrations):
+        for row, each in zip(rows, demonstrations, strict=True):
+            row["images"] = [{"bytes": image.data, "path": None} for image in _images(each)]
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+
+
+def _with_placeholder(message: Message) -> str:
+    return message.text if message.image is None else f"{IMAGE}{message.text}"
+
+
+def _images(demonstration: Demonstration) -> list[ImageRef]:
+    return [message.image for message in demonstration.messages if message.image is not None]

@@ -1,0 +1,143 @@
+"""verl's agent loop: plays one episode over gRPC and hands its row to the learner.
+
+Named in `trainer/configs/agent_loops.yaml`; everything it needs stands under `rlfactory` in the recipe.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetrics, AgentLoopOutput
+
+from rlfactory.envs.api.types import ImageRef
+from rlfactory.envs.client import ClientConfig, EnvClient
+from rlfactory.trainer.dialects import get_dialect
+from rlfactory.trainer.episode.context import RowBudget
+from rlfactory.trainer.episode.conversation import Sampled, TokenConversation
+from rlfactory.trainer.episode.episodes import spec_of
+from rlfactory.trainer.episode.rollout import Dropped, EpisodeSpec, OpenSession, Played, play
+from rlfactory.trainer.record.recorder import Recorder
+from rlfactory.trainer.record.runlog import Phase, RunLog
+from rlfactory.trainer.run.settings import RolloutSettings
+from rlfactory.trainer.verl.chat import VerlChatTokens, picture
+
+_CLIENTS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[EnvClient]] = weakref.WeakKeyDictionary()
+"""verl makes a new agent loop for every episode, in one event loop per worker process; they share a connection."""
+
+
+class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
+    """Plays an episode through the environment service."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._settings = RolloutSettings.from_config(self.config.rlfactory)
+        self._dialect = get_dialect(self._settings.dialect)
+        self._chat = VerlChatTokens(
+            self.processor or self.tokenizer, model_type="", builder=self.continuous_token_builder
+        )
+        self._budget = RowBudget(
+            prompt_tokens=self.rollout_config.prompt_length,
+            response_tokens=self.rollout_config.response_length,
+            turn_tokens=self._settings.turn_tokens,
+            told_tokens=self._settings.told_tokens,
+        )
+        self._ban = self._banned_bias() if self.processor and self.rollout_config.name == "vllm" else {}
+        self._steps: dict[str, Any] = {}
+
+    async def run(self, sampling_params: dict[str, Any], **row: Any) -> list[AgentLoopOutput]:
+        """Return the episode's row; none when it was dropped."""
+        spec = spec_of(row)
+        client = await _client(self._settings)
+        played = await play(
+            spec,
+            open_session=self._opener(client),
+            start_conversation=lambda: self._conversation(spec, sampling_params),
+            dialect=self._dialect,
+            config=self._settings.rollout,
+        )
+        episode = played if isinstance(played, Dropped) else played[0]
+        self._record(episode, row)
+        return [] if isinstance(played, Dropped) else [self._output(*played)]
+
+    def _opener(self, client: EnvClient) -> OpenSession:
+        options = self._settings.options(self._dialect)
+
+        def open_session(spec: EpisodeSpec) -> Any:
+            return client.session(spec.task, seed=spec.seed, split=spec.split, options=options)
+
+        return open_session
+
+    def _conversation(self, spec: EpisodeSpec, sampling_params: dict[str, Any]) -> TokenConversation:
+        async def generate(
+            *, request_id: str, prompt_ids: Sequence[int], images: Sequence[ImageRef], max_tokens: int
+        ) -> Sampled:
+            output = await self.server_manager.generate(
+                request_id=request_id,
+                prompt_ids=list(prompt_ids),
+                image_data=[picture(image) for image in images] or None,
+                sampling_params={**sampling_params, **self._ban, "max_tokens": max_tokens},
+            )
+            self._steps = self._steps or dict(output.extra_fields)
+            self._steps["max_global_steps"] = output.extra_fields.get("max_global_steps")
+            complete = bool(output.token_ids) and output.token_ids[-1] == self.tokenizer.eos_token_id
+            return Sampled(token_ids=output.token_ids, log_probs=output.log_probs or (), complete=complete)
+
+        return TokenConversation(generate=generate, chat=self._chat, budget=self._budget, request_id=spec.id)
+
+    def _output(self, episode: Played, conversation: TokenConversation) -> AgentLoopOutput:
+        trajectory = conversation.trajectory
+        # The last screenshot was never shown to the model; the images of the row are those of its placeholders.
+        images = [picture(image) for image in conversation.images]
+        reward = episode.reward
+        return AgentLoopOutput(
+            prompt_ids=trajectory.prompt_ids,
+            response_ids=trajectory.response_ids,
+            response_mask=trajectory.response_mask,
+            response_logprobs=trajectory.response_log_probs,
+            multi_modal_data={"images": images} if images else None,
+            reward_score=reward.total,
+            num_turns=len(episode.turns),
+            metrics=AgentLoopMetrics(
+                generate_sequences=_seconds(episode.clock.generate), tool_calls=_seconds(episode.clock.env)
+            ),
+            extra_fields={
+                **self._steps,
+                "turn_scores": [turn.result.reward.total for turn in episode.turns],
+                "tool_rewards": [],
+                "reward_extra_info": {"acc": float(reward.success), "progress": reward.progress},
+            },
+        )
+
+    def _record(self, episode: Played | Dropped, row: dict[str, Any]) -> None:
+        validating = row["split"] != "train"
+        phase: Phase = "eval" if validating else "train"
+        every = self._settings.record_every_eval if validating else self._settings.record_every_train
+        in_full = every > 0 and int(row["index"]) % every == 0
+        recorder = Recorder(RunLog(Path(self._settings.run_folder)))
+        recorder.add(episode, phase=phase, step=int(row["global_steps"]), in_full=in_full)
+
+    def _banned_bias(self) -> dict[str, Any]:
+        """Keep vLLM from writing vision placeholders, which would claim images that are not there."""
+        tokens = ("<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>")
+        return {"logit_bias": {self.tokenizer.convert_tokens_to_ids(token): -100.0 for token in tokens}}
+
+
+def _seconds(spans: Sequence[tuple[float, float]]) -> float:
+    return sum(end - start for start, end in spans)
+
+
+async def _client(settings: RolloutSettings) -> EnvClient:
+    """Return the connection of this event loop, opened by whoever asks first."""
+    loop = asyncio.get_running_loop()
+    if loop not in _CLIENTS:
+        client = EnvClient(settings.address, config=ClientConfig(), trust=settings.trust.load())
+        _CLIENTS[loop] = asyncio.ensure_future(client.__aenter__())
+    try:
+        return await asyncio.shield(_CLIENTS[loop])
+    except Exception:
+        _CLIENTS.pop(loop, None)  # the next episode tries again
+        raise

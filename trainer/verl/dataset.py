@@ -1,0 +1,29 @@
+"""The episodes verl draws from: (task, seed, split), no files. Configured under `data.episodes`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.utils.data import Dataset
+
+from rlfactory.trainer.episode.episodes import EpisodeSource, row_of
+
+
+class EpisodeDataset(Dataset[dict[str, Any]]):
+    """One row per episode. `data.train_files` and `data.val_files` name the split instead of a file."""
+
+    def __init__(
+        self, data_files: Any, tokenizer: Any, config: Any, processor: Any = None, max_samples: int = -1
+    ) -> None:
+        del tokenizer, processor  # the prompt is made when the episode begins, from what the phone shows
+        split = data_files if isinstance(data_files, str) else data_files[0]
+        rows = EpisodeSource.from_config(config.episodes, split).rows()
+        self._rows = rows[:max_samples] if max_samples > 0 else rows
+        self._agent = str(config.episodes.agent)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        task, seed, split = self._rows[index]
+        return row_of(task=task, seed=seed, split=split, index=index, agent=self._agent)
