@@ -10,19 +10,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rlfactory.envs.api.types import JSON, CoordinateFrame
+from rlfactory.envs.api.types import CoordinateFrame
 from rlfactory.trainer.dialects import json_calls
-from rlfactory.trainer.dialects.dialect import ParseError, Unrenderable
-from rlfactory.trainer.dialects.phone_text import FINISH, PHONE, SCROLL_OF, PhoneTextDialect, cannot, unknown
+from rlfactory.trainer.dialects.dialect import ParseError
+from rlfactory.trainer.dialects.phone_text import PhoneTextDialect, labelled
+from rlfactory.trainer.dialects.verbs import (
+    DIRECTION,
+    POINT,
+    SWIPED,
+    TEXT,
+    WORDS,
+    Kind,
+    Slot,
+    Unfit,
+    Verbs,
+    act,
+    choice,
+    end,
+)
 
 ACTION: Final = "Action:"
-TOUCHES: Final = {"click": "tap", "double_tap": "double_tap", "long_press": "long_press"}
-KEYS: Final = {"keyboard_enter": "ENTER", "navigate_home": "HOME", "navigate_back": "BACK"}
-ENDINGS: Final = {"complete": "success", "infeasible": "failure"}
-KNOWN: Final = (*TOUCHES, *KEYS, "scroll", "swipe", "input_text", "open_app", "wait", "status", "answer")
-_TYPE_OF: Final = {action: name for name, action in TOUCHES.items()}
-_KEY_OF: Final = {key: name for name, key in KEYS.items()}
-_ENDING_OF: Final = {status: name for name, status in ENDINGS.items()}
+
+
+def _without_enter(text: Any) -> str:
+    if not isinstance(text, str) or not text.endswith("\n"):
+        raise Unfit
+    return text.removesuffix("\n")
+
+
+ENTERED: Final = Kind(TEXT.hint, lambda text: f"{TEXT.read(text)}\n", _without_enter)
+AT: Final = Slot("x and y", "coordinate", POINT)
+"""Two keys of the JSON, one point."""
+MAYBE_AT: Final = Slot("x and y", "coordinate", POINT, default=None)
 
 
 class AndroidWorld(PhoneTextDialect):
@@ -42,94 +61,41 @@ class AndroidWorld(PhoneTextDialect):
         '{"action_type": "answer", "text": <answer>} answers the question and ends the task\n'
         '{"action_type": "status", "goal_status": <"complete"|"infeasible">} ends the task'
     )
+    verbs = Verbs(
+        act("click", "tap", AT),
+        act("double_tap", "double_tap", AT),
+        act("long_press", "long_press", AT),
+        act("keyboard_enter", "key", key="ENTER"),
+        act("navigate_home", "key", key="HOME"),
+        act("navigate_back", "key", key="BACK"),
+        act("scroll", "scroll", Slot("direction", "direction", DIRECTION), MAYBE_AT),
+        act("swipe", "scroll", Slot("direction", "direction", SWIPED), MAYBE_AT),
+        act("input_text", "type", Slot("text", "text", ENTERED)),
+        act("open_app", "open_app", Slot("app_name", "app", TEXT)),
+        act("wait", "wait"),
+        end("status", Slot("goal_status", "status", choice({"complete": "success", "infeasible": "failure"}))),
+        end("answer", Slot("text", "answer", WORDS), status="success"),
+    )
 
     def write(self, thought: str, action: str) -> str:
         return f"Reason: {thought}\n{ACTION} {action}" if thought else f"{ACTION} {action}"
 
     def split(self, text: str) -> tuple[str, str]:
-        thought, found, action = text.partition(ACTION)
-        if not found:
-            raise ParseError(f"no {ACTION!r} in your message")
-        return thought.strip().removeprefix("Reason:").strip(), action
+        return labelled(text, "Reason:", ACTION)
 
-    def act(self, arguments: Mapping[str, JSON]) -> str:
-        match dict(arguments):
-            case {"action": str(action), "coordinate": point, **rest} if action in _TYPE_OF and not rest:
-                return _written(_TYPE_OF[action], **_xy(point))
-            case {"action": "scroll", "direction": direction, **rest} if rest.keys() <= {"coordinate"}:
-                return _written("scroll", direction=direction, **(_xy(rest["coordinate"]) if rest else {}))
-            case {"action": "type", "text": str(text)} if text.endswith("\n"):
-                return _written("input_text", text=text.removesuffix("\n"))
-            case {"action": "key", "key": str(key)} if key in _KEY_OF:
-                return _written(_KEY_OF[key])
-            case {"action": "open_app", "app": app}:
-                return _written("open_app", app_name=app)
-            case {"action": "wait", **rest} if not rest:
-                return _written("wait")
-            case other:
-                raise cannot(self, other)
+    def action(self, verb: str, values: Mapping[str, Any]) -> str:
+        written = {"action_type": verb, **values}
+        if point := written.pop(AT.key, None):
+            written |= zip("xy", point, strict=True)
+        return json_calls.dump(written)
 
-    def end(self, arguments: Mapping[str, JSON]) -> str:
-        status = str(arguments.get("status", "success"))
-        answer = arguments.get("answer", "")
-        if not answer:
-            return _written("status", goal_status=_ENDING_OF[status])
-        if status != "success":
-            raise Unrenderable(f"{self.name} cannot give an answer and report failure")
-        return _written("answer", text=answer)
-
-    def read(self, action: str) -> tuple[str, dict[str, Any]]:
+    def read(self, action: str) -> tuple[Any, Mapping[str, Any]]:
         value = json_calls.decode_all(action)
         if not isinstance(value, dict):
             raise ParseError('the action must be {"action_type": ..}')
-        match value:
-            case {"action_type": "status", "goal_status": str(status)} if status in ENDINGS:
-                return FINISH, {"status": ENDINGS[status]}
-            case {"action_type": "answer", "text": str(text)} if text:
-                return FINISH, {"status": "success", "answer": text}
-            case _:
-                return PHONE, _phone(value)
-
-
-def _phone(value: Mapping[str, Any]) -> dict[str, Any]:
-    match value:
-        case {"action_type": str(kind)} if kind in TOUCHES:
-            return {"action": TOUCHES[kind], "coordinate": _point(value)}
-        case {"action_type": ("scroll" | "swipe") as kind, "direction": str(direction)} if direction in SCROLL_OF:
-            seen = direction if kind == "scroll" else SCROLL_OF[direction]
-            where = {"coordinate": _point(value)} if "x" in value or "index" in value else {}
-            return {"action": "scroll", "direction": seen, **where}
-        case {"action_type": "input_text", "text": str(text)}:
-            if value.keys() & {"x", "y", "index"} or value.get("clear_text"):
-                raise ParseError("input_text types into the focused field: click it first, and clear it by keys")
-            return {"action": "type", "text": f"{text}\n"}
-        case {"action_type": str(kind)} if kind in KEYS:
-            return {"action": "key", "key": KEYS[kind]}
-        case {"action_type": "open_app", "app_name": str(app)}:
-            return {"action": "open_app", "app": app}
-        case {"action_type": "wait"}:
-            return {"action": "wait"}
-        case {"action_type": str(kind)} if kind in KNOWN:
-            raise ParseError(f"{kind} lacks what it needs, or has it wrong")
-        case _:
-            raise unknown(value.get("action_type"), KNOWN)
-
-
-def _point(value: Mapping[str, Any]) -> list[int | float]:
-    match value:
-        case {"x": int() | float() as x, "y": int() | float() as y}:
-            return [x, y]
-        case _:
+        verb = value.get("action_type")
+        if verb == "input_text" and (value.keys() & {"x", "y", "index"} or value.get("clear_text")):
+            raise ParseError("input_text types into the focused field: click it first, and clear it by keys")
+        if "index" in value and "x" not in value:
             raise ParseError('give "x" and "y" in pixels; elements have no index here')
-
-
-def _xy(point: JSON) -> dict[str, JSON]:
-    match point:
-        case [x, y]:
-            return {"x": x, "y": y}
-        case _:
-            raise Unrenderable(f"{point} is no point")
-
-
-def _written(action_type: str, **values: JSON) -> str:
-    return json_calls.dump({"action_type": action_type, **values})
+        return verb, value if "x" not in value else {**value, AT.key: [value["x"], value.get("y")]}

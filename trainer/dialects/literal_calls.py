@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,9 +28,13 @@ class LiteralCall:
     named: Mapping[str, Literal]
 
 
-def write_text(text: str, *, quote: str) -> str:
-    """Return a string literal."""
-    inner = "".join(_ESCAPED.get(char, char) for char in text).replace(quote, f"\\{quote}")
+def write_literal(value: Literal, *, quote: str) -> str:
+    """Return a value as it stands in a call."""
+    if isinstance(value, list):
+        return f"[{','.join(write_literal(each, quote=quote) for each in value)}]"
+    if not isinstance(value, str):
+        return str(value)
+    inner = "".join(_ESCAPED.get(char, char) for char in value).replace(quote, f"\\{quote}")
     return f"{quote}{inner}{quote}"
 
 
@@ -108,30 +112,3 @@ def _number(text: str) -> int | float:
     if len(text) > 300:
         raise ParseError("a number is too long")
     return float(text) if "." in text else int(text)
-
-
-# --- reading arguments -----------------------------------------------------------------------------------------------
-
-
-def text_of(call: LiteralCall, key: str, *, default: str | None = None) -> str:
-    """Return a named text, or the only positional one. Raises: ParseError: there is none."""
-    value = call.named.get(key, call.positional[0] if len(call.positional) == 1 else default)
-    if not isinstance(value, str):
-        raise ParseError(f"{call.name} needs {key}='..'")
-    return value
-
-
-def choice_of(call: LiteralCall, key: str, choices: Sequence[str], *, default: str | None = None) -> str:
-    """Return a named choice. Raises: ParseError: it is none of them."""
-    value = call.named.get(key, default)
-    if not isinstance(value, str) or value not in choices:
-        raise ParseError(f"{key} is {value!r}; choose one of {', '.join(choices)}")
-    return value
-
-
-def numbers_of(value: Literal | None, count: int, *, what: str) -> list[int | float]:
-    """Return a list of so many numbers. Raises: ParseError: it is something else."""
-    numbers = [each for each in value if isinstance(each, int | float)] if isinstance(value, list) else []
-    if len(numbers) != count or not isinstance(value, list) or len(value) != count:
-        raise ParseError(f"{what} must be {count} numbers in brackets")
-    return numbers

@@ -8,18 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rlfactory.envs.api.types import JSON, CoordinateFrame
+from rlfactory.envs.api.types import CoordinateFrame
 from rlfactory.trainer.dialects import hermes
 from rlfactory.trainer.dialects.dialect import ParseError
-from rlfactory.trainer.dialects.phone_text import FINISH, PHONE, SCROLL_OF, PhoneTextDialect, cannot, unknown
+from rlfactory.trainer.dialects.phone_text import PhoneTextDialect
+from rlfactory.trainer.dialects.verbs import POINT, SWIPED, TEXT, WORDS, Slot, Verbs, act, choice, end
 
-OPEN, CLOSE = "<thinking>", "</thinking>"
-TOUCHES: Final = {"click": "tap", "double_click": "double_tap", "long_press": "long_press"}
-BUTTONS: Final = {"back": "BACK", "home": "HOME", "menu": "MENU", "enter": "ENTER"}
-ENDINGS: Final = {"success": "success", "fail": "failure"}
-KNOWN: Final = (*TOUCHES, "swipe", "drag", "type", "open", "system_button", "wait", "answer", "terminate")
-_NAME_OF: Final = {action: name for name, action in TOUCHES.items()}
-_BUTTON_OF: Final = {key: button for button, key in BUTTONS.items()}
+OPEN, CLOSE, TOOL = "<thinking>", "</thinking>", "mobile_use"
+WHERE: Final = Slot("coordinate", "coordinate", POINT)
 
 
 class MaiUi(PhoneTextDialect):
@@ -43,6 +39,28 @@ class MaiUi(PhoneTextDialect):
         '{"action": "system_button", "button": "back, home, menu or enter"}\n{"action": "wait"}\n'
         '{"action": "terminate", "status": "success or fail"}\n{"action": "answer", "text": "xxx"}'
     )
+    verbs = Verbs(
+        act("click", "tap", WHERE),
+        act("double_click", "double_tap", WHERE),
+        act("long_press", "long_press", WHERE),
+        act(
+            *("swipe", "scroll", Slot("direction", "direction", SWIPED)),
+            Slot("coordinate", "coordinate", POINT, default=None),
+        ),
+        act(
+            *("drag", "drag", Slot("start_coordinate", "coordinate", POINT)),
+            Slot("end_coordinate", "coordinate2", POINT),
+        ),
+        act("type", "type", Slot("text", "text", TEXT)),
+        act("open", "open_app", Slot("text", "app", TEXT)),
+        act(
+            *("system_button", "key"),
+            Slot("button", "key", choice({"back": "BACK", "home": "HOME", "menu": "MENU", "enter": "ENTER"})),
+        ),
+        act("wait", "wait"),
+        end("answer", Slot("text", "answer", WORDS), status="success"),
+        end("terminate", Slot("status", "status", choice({"success": "success", "fail": "failure"}))),
+    )
 
     def write(self, thought: str, action: str) -> str:
         return f"{OPEN}\n{thought}\n{CLOSE}\n{action}" if thought else action
@@ -55,76 +73,16 @@ class MaiUi(PhoneTextDialect):
             raise ParseError(f"{OPEN} is not closed by {CLOSE}")
         return "", text
 
-    def act(self, arguments: Mapping[str, JSON]) -> str:  # noqa: PLR0911 - one for each action
-        match dict(arguments):
-            case {"action": str(action), "coordinate": point, **rest} if action in _NAME_OF and not rest:
-                return _written(_NAME_OF[action], coordinate=point)
-            case {"action": "scroll", "direction": str(direction), **rest} if rest.keys() <= {"coordinate"}:
-                return _written("swipe", direction=SCROLL_OF[direction], **rest)
-            case {"action": "drag", "coordinate": start, "coordinate2": end, **rest} if not rest:
-                return _written("drag", start_coordinate=start, end_coordinate=end)
-            case {"action": "key", "key": str(key)} if key in _BUTTON_OF:
-                return _written("system_button", button=_BUTTON_OF[key])
-            case {"action": "open_app", "app": app}:
-                return _written("open", text=app)
-            case {"action": "type", "text": text}:
-                return _written("type", text=text)
-            case {"action": "wait", **rest} if not rest:
-                return _written("wait")
-            case other:
-                raise cannot(self, other)
+    def action(self, verb: str, values: Mapping[str, Any]) -> str:
+        return hermes.render(TOOL, {"action": verb, **values})
 
-    def end(self, arguments: Mapping[str, JSON]) -> str:
-        match dict(arguments):
-            case {"answer": str(answer), **rest} if answer and rest.get("status", "success") == "success":
-                return _written("answer", text=answer)
-            case {"status": "failure", **rest} if not rest.get("answer"):
-                return _written("terminate", status="fail")
-            case {**rest} if not rest.get("answer"):
-                return _written("terminate", status="success")
-            case other:
-                raise cannot(self, other)
-
-    def read(self, action: str) -> tuple[str, dict[str, Any]]:
+    def read(self, action: str) -> tuple[Any, Mapping[str, Any]]:
         said, calls = hermes.split(action)
         if said or len(calls) != 1:
             raise ParseError(f"write one tool call after {CLOSE}, and nothing else")
         [(name, values)] = calls
-        if name != "mobile_use":
-            raise unknown(name, ("mobile_use",))
-        match values:
-            case {"action": "answer", "text": str(text)} if text:
-                return FINISH, {"status": "success", "answer": text}
-            case {"action": "terminate", "status": str(status)} if status in ENDINGS:
-                return FINISH, {"status": ENDINGS[status]}
-            case {"action": "ask_user"}:
-                raise ParseError("there is no user to ask; decide yourself")
-            case _:
-                return PHONE, _phone(values)
-
-
-def _phone(values: Mapping[str, Any]) -> dict[str, Any]:  # noqa: PLR0911 - one for each action
-    match values:
-        case {"action": str(action), "coordinate": list(point)} if action in TOUCHES:
-            return {"action": TOUCHES[action], "coordinate": point}
-        case {"action": "swipe", "direction": str(direction)} if direction in SCROLL_OF:
-            where = {"coordinate": values["coordinate"]} if "coordinate" in values else {}
-            return {"action": "scroll", "direction": SCROLL_OF[direction], **where}
-        case {"action": "drag", "start_coordinate": list(start), "end_coordinate": list(end)}:
-            return {"action": "drag", "coordinate": start, "coordinate2": end}
-        case {"action": "system_button", "button": str(button)} if button in BUTTONS:
-            return {"action": "key", "key": BUTTONS[button]}
-        case {"action": "open", "text": str(app)}:
-            return {"action": "open_app", "app": app}
-        case {"action": "type", "text": str(text)}:
-            return {"action": "type", "text": text}
-        case {"action": "wait"}:
-            return {"action": "wait"}
-        case {"action": str(action)} if action in KNOWN:
-            raise ParseError(f"{action} lacks what it needs, or has it wrong")
-        case _:
-            raise unknown(values.get("action"), KNOWN)
-
-
-def _written(action: str, **values: JSON) -> str:
-    return hermes.render("mobile_use", {"action": action, **values})
+        if name != TOOL:
+            raise ParseError(f"no tool {name!r}; choose one of {TOOL}")
+        if values.get("action") == "ask_user":
+            raise ParseError("there is no user to ask; decide yourself")
+        return values.get("action"), values

@@ -1,27 +1,26 @@
-"""What the families share that write phone actions as lines of text: one action a message, and few words around it."""
+"""What the families share that write phone actions as text: one action a message, and few words around it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any
 
-from rlfactory.envs.api.types import JSON, CoordinateFrame, ToolCall, ToolResult, ToolSchema, ToolStatus
+from rlfactory.envs.api.types import CoordinateFrame, ToolCall, ToolResult, ToolSchema, ToolStatus
 from rlfactory.trainer.dialects.dialect import Parsed, ParseError, Unrenderable
-
-PHONE, FINISH = "phone", "finish"
-SCROLL_OF: Final = {"up": "down", "down": "up", "left": "right", "right": "left"}
-"""A swipe names where the finger goes, a scroll what is to be seen."""
+from rlfactory.trainer.dialects.literal_calls import LiteralCall
+from rlfactory.trainer.dialects.verbs import Verbs
 
 
 class PhoneTextDialect(ABC):
     """One action a message. Tools other than the phone cannot be called."""
 
-    name: ClassVar[str]
-    frame: ClassVar[CoordinateFrame]
-    multiple_px: ClassVar[int] = 28
-    special_tokens: ClassVar[bool] = False
-    prompt: ClassVar[str]
+    name: str
+    frame: CoordinateFrame
+    multiple_px: int = 28
+    special_tokens: bool = False
+    prompt: str
+    verbs: Verbs
 
     def system_prompt(self, tools: Sequence[ToolSchema], *, image_px: tuple[int, int]) -> str:
         return self.prompt
@@ -39,15 +38,19 @@ class PhoneTextDialect(ABC):
         if len(calls) != 1:
             raise Unrenderable(f"{self.name} writes one action a message, not {len(calls)}")
         [call] = calls
-        if call.name not in (PHONE, FINISH):
-            raise Unrenderable(f"{self.name} has no tool {call.name!r}")
-        arguments = dict(call.arguments)
-        return self.write(thought, self.end(arguments) if call.name == FINISH else self.act(arguments))
+        return self.write(thought, self.action(*self.verbs.write(call.name, call.arguments)))
 
     def parse(self, text: str) -> Parsed:
         thought, action = self.split(text)
-        name, arguments = self.read(action)
+        name, arguments = self.verbs.read(*self.read(action))
         return Parsed(calls=(ToolCall(id="0", name=name, arguments=arguments),), thought=thought)
+
+    def values(self, call: LiteralCall) -> Mapping[str, Any]:
+        """Return a call's values by the keys of its verb. Raises: ParseError: an unknown verb, or too many values."""
+        keys = self.verbs.keys(call.name)
+        if len(call.positional) > len(keys):
+            raise ParseError(f"{call.name} takes {len(keys)} values, not {len(call.positional)}")
+        return {**dict(zip(keys, call.positional, strict=False)), **call.named}
 
     @abstractmethod
     def write(self, thought: str, action: str) -> str:
@@ -58,21 +61,17 @@ class PhoneTextDialect(ABC):
         """Return thought and action of a message. Raises: ParseError: it has no action."""
 
     @abstractmethod
-    def act(self, arguments: Mapping[str, JSON]) -> str:
-        """Return the action for a call of the phone. Raises: Unrenderable."""
+    def action(self, verb: str, values: Mapping[str, Any]) -> str:
+        """Return the text of an action."""
 
     @abstractmethod
-    def end(self, arguments: Mapping[str, JSON]) -> str:
-        """Return the action for a call of finish. Raises: Unrenderable."""
-
-    @abstractmethod
-    def read(self, action: str) -> tuple[str, dict[str, Any]]:
-        """Return tool and arguments of an action. Raises: ParseError."""
+    def read(self, action: str) -> tuple[Any, Mapping[str, Any]]:
+        """Return the verb and its values. Raises: ParseError: the text is no action."""
 
 
-def cannot(dialect: PhoneTextDialect, arguments: Mapping[str, JSON]) -> Unrenderable:
-    return Unrenderable(f"{dialect.name} cannot say {dict(arguments)}")
-
-
-def unknown(action: object, known: Sequence[str]) -> ParseError:
-    return ParseError(f"no action {action!r}; choose one of {', '.join(known)}")
+def labelled(text: str, thought_label: str, action_label: str) -> tuple[str, str]:
+    """Return thought and action of `<label> thought, <label> action`. Raises: ParseError: it has no action."""
+    thought, found, action = text.partition(action_label)
+    if not found:
+        raise ParseError(f"no {action_label!r} in your message")
+    return thought.strip().removeprefix(thought_label).strip(), action.strip()

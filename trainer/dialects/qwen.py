@@ -12,27 +12,26 @@ from typing import Any, Final
 
 from rlfactory.envs.api.types import JSON, CoordinateFrame, ToolCall, ToolResult, ToolSchema
 from rlfactory.trainer.dialects import hermes, json_calls
-from rlfactory.trainer.dialects.dialect import Parsed, ParseError, Unrenderable
+from rlfactory.trainer.dialects.dialect import Parsed, ParseError
+from rlfactory.trainer.dialects.verbs import FINISH, PHONE, Slot, Verbs, act, choice, end
 
-PHONE, FINISH, MOBILE_USE = "phone", "finish", "mobile_use"
-
-_BUTTONS: Final[Mapping[str, str]] = {"BACK": "Back", "HOME": "Home", "MENU": "Menu", "ENTER": "Enter"}
-_KEYS: Final[Mapping[str, str]] = {button: key for key, button in _BUTTONS.items()}
-
-_ARGUMENTS_OF: Final[Mapping[str, tuple[str, ...]]] = {
-    "key": ("text",),
-    "click": ("coordinate",),
-    "long_press": ("coordinate", "time"),
-    "swipe": ("coordinate", "coordinate2"),
-    "type": ("text",),
-    "answer": ("text",),
-    "system_button": ("button",),
-    "open": ("text",),
-    "wait": ("time",),
-    "terminate": ("status",),
-}
-_OPTIONAL: Final = frozenset({"time", "status"})
-
+MOBILE_USE: Final = "mobile_use"
+_BUTTONS: Final = {"Back": "BACK", "Home": "HOME", "Menu": "MENU", "Enter": "ENTER"}
+_POINT: Final = Slot("coordinate", "coordinate")
+_TIME: Final = Slot("time", "seconds", default=None)
+_VERBS: Final = (
+    # A button before a key event by name: a family that has both says Back by its button.
+    act("system_button", "key", Slot("button", "key", choice(_BUTTONS))),
+    act("key", "key", Slot("text", "key")),
+    act("click", "tap", _POINT),
+    act("long_press", "long_press", _POINT, _TIME),
+    act("swipe", "swipe", _POINT, Slot("coordinate2", "coordinate2")),
+    act("type", "type", Slot("text", "text")),
+    end("answer", Slot("text", "answer"), status="success"),
+    act("open", "open_app", Slot("text", "app")),
+    act("wait", "wait", _TIME),
+    end("terminate", Slot("status", "status", default="success")),
+)
 _DOES: Final[Mapping[str, str]] = {
     "key": "Perform a key event on the mobile device, by its name in adb's `keyevent` syntax.",
     "click": "Click the point on the screen with coordinate (x, y).",
@@ -59,6 +58,10 @@ class QwenDialect:
     multiple_px: int
     actions: tuple[str, ...]
     special_tokens: bool = False
+
+    @property
+    def _verbs(self) -> Verbs:
+        return Verbs(*(verb for verb in _VERBS if verb.name in self.actions))
 
     def system_prompt(self, tools: Sequence[ToolSchema], *, image_px: tuple[int, int]) -> str:
         signatures = [json_calls.signature(tool) for tool in tools if tool.name not in (PHONE, FINISH)]
@@ -99,7 +102,11 @@ class QwenDialect:
             "coordinate2": {**point, "description": f"{point['description']} The end of a swipe."},
             "text": {"type": "string", "description": "For key, type, open and answer."},
             "time": {"type": "number", "description": "The seconds to wait. For long_press and wait."},
-            "button": {"type": "string", "enum": list(_KEYS), "description": "For system_button."},
+            "button": {
+                "type": "string",
+                "enum": list(_BUTTONS),
+                "description": "For system_button.",
+            },
             "status": {"type": "string", "enum": ["success", "failure"], "description": "For terminate."},
         }
         return {
@@ -115,95 +122,21 @@ class QwenDialect:
     def _to_family(self, call: ToolCall) -> tuple[str, dict[str, JSON]]:
         if call.name not in (PHONE, FINISH):
             return call.name, dict(call.arguments)
-        written = _finish_to_family(call.arguments) if call.name == FINISH else _phone_to_family(call.arguments)
-        if written["action"] not in self.actions:
-            raise Unrenderable(f"{self.name} has no action {written['action']!r}")
-        return MOBILE_USE, written
+        action, values = self._verbs.write(call.name, call.arguments)
+        return MOBILE_USE, {"action": action, **values}
 
     def _from_family(self, call_id: str, name: str, values: Mapping[str, Any]) -> ToolCall:
         if name != MOBILE_USE:
             return ToolCall(id=call_id, name=name, arguments=values)
-        action = values.get("action")
-        if action not in self.actions:
-            raise ParseError(f'"action" is {action!r}; choose one of {", ".join(self.actions)}')
-        takes = _ARGUMENTS_OF[action]
-        missing = [key for key in takes if key not in values and key not in _OPTIONAL]
-        if missing:
-            raise ParseError(f"{action} needs {' and '.join(repr(key) for key in missing)}")
-        # Models like to fill in what other actions take; that is no mistake worth a turn.
-        return _to_session(call_id, action, {key: values[key] for key in takes if key in values})
+        tool, arguments = self._verbs.read(values.get("action"), values)
+        return ToolCall(id=call_id, name=tool, arguments=arguments)
 
 
-def _phone_to_family(arguments: Mapping[str, JSON]) -> dict[str, JSON]:  # noqa: PLR0911
-    match dict(arguments):
-        case {"action": "tap", "coordinate": point}:
-            return {"action": "click", "coordinate": point}
-        case {"action": "long_press", "coordinate": point, **rest}:
-            return {"action": "long_press", "coordinate": point, **_renamed(rest, "seconds", "time")}
-        case {"action": "swipe", "coordinate": start, "coordinate2": end, **rest} if not rest:
-            return {"action": "swipe", "coordinate": start, "coordinate2": end}
-        case {"action": "type", "text": text}:
-            return {"action": "type", "text": text}
-        case {"action": "key", "key": str(key)} if key in _BUTTONS:
-            return {"action": "system_button", "button": _BUTTONS[key]}
-        case {"action": "key", "key": key}:
-            return {"action": "key", "text": key}
-        case {"action": "open_app", "app": app}:
-            return {"action": "open", "text": app}
-        case {"action": "wait", **rest}:
-            return {"action": "wait", **_renamed(rest, "seconds", "time")}
-        case other:
-            raise Unrenderable(f"mobile_use cannot say {other}")
-
-
-def _finish_to_family(arguments: Mapping[str, JSON]) -> dict[str, JSON]:
-    match dict(arguments):
-        case {"answer": str(answer), **rest} if answer and rest.get("status", "success") == "success":
-            return {"action": "answer", "text": answer}
-        case {"answer": str(answer)} if answer:
-            raise Unrenderable("mobile_use cannot give an answer and report failure")
-        case {"status": status}:
-            return {"action": "terminate", "status": status}
-        case _:
-            return {"action": "terminate", "status": "success"}
-
-
-def _to_session(call_id: str, action: str, values: dict[str, Any]) -> ToolCall:
-    """Return the session's call; `values` holds only what the action takes, and all that it needs."""
-    match action:
-        case "click":
-            arguments = {"action": "tap", **values}
-        case "key":
-            arguments = {"action": "key", "key": values["text"]}
-        case "system_button":
-            button = values["button"]
-            if button not in _KEYS:
-                raise ParseError(f'"button" is {button!r}; choose one of {", ".join(_KEYS)}')
-            arguments = {"action": "key", "key": _KEYS[button]}
-        case "open":
-            arguments = {"action": "open_app", "app": values["text"]}
-        case "answer":
-            return ToolCall(id=call_id, name=FINISH, arguments={"status": "success", "answer": values["text"]})
-        case "terminate":
-            return ToolCall(id=call_id, name=FINISH, arguments={"status": "success", **values})
-        case _:
-            arguments = {"action": action, **_renamed(values, "time", "seconds")}
-    return ToolCall(id=call_id, name=PHONE, arguments=arguments)
-
-
-def _renamed(values: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
-    return {new if key == old else key: value for key, value in values.items()}
-
-
-QWEN2_5_VL: Final = QwenDialect(
-    name="qwen2_5_vl", frame=CoordinateFrame.IMAGE_PX, multiple_px=28, actions=tuple(_ARGUMENTS_OF)
-)
+QWEN2_5_VL: Final = QwenDialect(name="qwen2_5_vl", frame=CoordinateFrame.IMAGE_PX, multiple_px=28, actions=tuple(_DOES))
 QWEN3_VL: Final = QwenDialect(
     name="qwen3_vl",
     frame=CoordinateFrame.PERMILLE_999,
     multiple_px=32,
-    actions=tuple(action for action in _ARGUMENTS_OF if action not in ("key", "open")),
+    actions=tuple(action for action in _DOES if action not in ("key", "open")),
 )
-GUI_OWL: Final = QwenDialect(
-    name="gui_owl", frame=CoordinateFrame.PERMILLE_1000, multiple_px=32, actions=tuple(_ARGUMENTS_OF)
-)
+GUI_OWL: Final = QwenDialect(name="gui_owl", frame=CoordinateFrame.PERMILLE_1000, multiple_px=32, actions=tuple(_DOES))
