@@ -5,30 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from threading import RLock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from rlfactory.emulators.device.device import Image, ImageSpec
 from rlfactory.emulators.device.ui import UiNode
+from rlfactory.emulators.simulator.android import input as touch
 from rlfactory.emulators.simulator.android.app import Activity, App
+from rlfactory.emulators.simulator.android.catalog import Catalog
 from rlfactory.emulators.simulator.android.navigation import Navigator
-from rlfactory.emulators.simulator.android.phone_system import PhoneSystem
+from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.android.system_image import GoldenImages, install, parse_start, with_home
-from rlfactory.emulators.simulator.machine.clock import Clock, ClockKind
+from rlfactory.emulators.simulator.apps.registry import ALL_APPS
+from rlfactory.emulators.simulator.machine.clock import MAX_WAIT_MS, Clock, ClockKind
 from rlfactory.emulators.simulator.machine.filesystem import FileTree
-from rlfactory.emulators.simulator.machine.packages import Catalog
 from rlfactory.emulators.simulator.machine.state import PhoneSnapshot, PhoneState
-
-if TYPE_CHECKING:
-    from rlfactory.emulators.simulator.shell import ShellOutput
-    from rlfactory.emulators.simulator.view.scene import Scene
+from rlfactory.emulators.simulator.shell import ShellOutput, run
+from rlfactory.emulators.simulator.view.builder import build_scene
+from rlfactory.emulators.simulator.view.drawing import render
+from rlfactory.emulators.simulator.view.scene import Scene
 
 __all__ = ["Phone", "PhoneConfig", "PhoneSnapshot", "PhoneState"]
 
 ACTION_MS: Final = 1_000
 """Virtual time that passes with each input action, besides its own duration."""
-MAX_WAIT_MS: Final = 7 * 24 * 3600 * 1000
 REFERENCE_WIDTH_PX: Final = 1080
 REFERENCE_DENSITY_DPI: Final = 420
 
@@ -91,8 +92,8 @@ class Phone:
         self.config = config
         self.state: PhoneState
         self.lock = RLock()
-        self.catalog = Catalog(with_home(_all_apps() if apps is None else apps))
-        self.system = PhoneSystem(self)
+        self.catalog = Catalog(with_home(ALL_APPS if apps is None else apps))
+        self.system = System(self)
         self.navigator = Navigator(self)
         self.view_cache = _ViewCache()
         self._golden = golden if golden is not None else GoldenImages()
@@ -136,8 +137,6 @@ class Phone:
 
     def scene(self) -> Scene:
         """Return the placed widgets of the whole screen; cached until something changes."""
-        from rlfactory.emulators.simulator.view.builder import build_scene
-
         with self.lock:
             now_ms = self.state.clock.uptime_ms()
             if self.view_cache.scene is None or self.view_cache.scene_ms != now_ms:
@@ -151,17 +150,13 @@ class Phone:
 
     def rgb(self) -> np.ndarray:
         """Return the screen: RGB, uint8 [H, W, 3]."""
-        from rlfactory.emulators.simulator.view.drawing.render import rgb
-
         with self.lock:
-            return rgb(self.scene())
+            return render.rgb(self.scene())
 
     def encode(self, spec: ImageSpec) -> Image:
         """Return the screen as an encoded picture."""
-        from rlfactory.emulators.simulator.view.drawing.render import encode
-
         with self.lock:
-            return encode(self.scene(), spec)
+            return render.encode(self.scene(), spec)
 
     def invalidate(self) -> None:
         """Note that the state changed: the next look at the screen builds it anew."""
@@ -170,57 +165,39 @@ class Phone:
     # --- input ---------------------------------------------------------------------------------------------------
 
     def tap(self, x_px: int, y_px: int) -> None:
-        from rlfactory.emulators.simulator.android import input as touch
-
         self._act(lambda: touch.tap(self, x_px, y_px))
 
     def double_tap(self, x_px: int, y_px: int) -> None:
-        from rlfactory.emulators.simulator.android import input as touch
-
         with self.lock:
             self._act(lambda: touch.tap(self, x_px, y_px))
             self.second_tap(x_px, y_px)
 
     def second_tap(self, x_px: int, y_px: int) -> None:
         """Make the tap just done a double tap; takes no time of its own."""
-        from rlfactory.emulators.simulator.android import input as touch
-
         with self.lock:
             touch.second_tap(self, x_px, y_px)
             self.invalidate()
 
     def long_press(self, x_px: int, y_px: int, duration_ms: int = 1000) -> None:
-        from rlfactory.emulators.simulator.android import input as touch
-
         self._act(lambda: touch.long_press(self, x_px, y_px, duration_ms))
 
     def swipe(self, x1_px: int, y1_px: int, x2_px: int, y2_px: int, duration_ms: int = 300) -> None:
-        from rlfactory.emulators.simulator.android import input as touch
-
         self._act(lambda: touch.swipe(self, x1_px, y1_px, x2_px, y2_px, duration_ms))
 
     def drag(self, x1_px: int, y1_px: int, x2_px: int, y2_px: int, duration_ms: int = 1000) -> None:
-        from rlfactory.emulators.simulator.android import input as touch
-
         self._act(lambda: touch.drag(self, x1_px, y1_px, x2_px, y2_px, duration_ms))
 
     def type_text(self, text: str) -> None:
-        from rlfactory.emulators.simulator.android import input as touch
-
         self._act(lambda: touch.type_text(self, text))
 
     def key(self, name: str, meta: int = 0) -> None:
         """Press a key by its Android name without `KEYCODE_`."""
-        from rlfactory.emulators.simulator.android import input as touch
-
         self._act(lambda: touch.key(self, name, meta))
 
     # --- shell ---------------------------------------------------------------------------------------------------
 
     def shell(self, command: str, stdin: bytes = b"") -> ShellOutput:
         """Run a command line as root, to its end."""
-        from rlfactory.emulators.simulator.shell import run
-
         with self.lock:
             return run(self, command, stdin)
 
@@ -277,9 +254,3 @@ class Phone:
 
     def _size(self) -> tuple[int, int]:
         return self.state.display.size_override or (self.config.width_px, self.config.height_px)
-
-
-def _all_apps() -> tuple[App, ...]:
-    from rlfactory.emulators.simulator.apps.registry import ALL_APPS
-
-    return ALL_APPS

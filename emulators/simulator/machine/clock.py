@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 ClockKind = Literal["virtual", "realtime"]
 
 NS_PER_MS: Final = 1_000_000
+MAX_WAIT_MS: Final = 7 * 24 * 3600 * 1000
 BOOT_UPTIME_MS: Final = 60_000
 """A phone that we get to see has been up for a minute."""
 

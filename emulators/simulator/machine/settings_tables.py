@@ -120,6 +120,16 @@ class SettingsTables:
             raise ValueError(f"the settings table {namespace!r} has no room for {key!r}")
         table[key] = value
 
+    @property
+    def brightness(self) -> float:
+        """How bright the screen is, from 0 to 1; the table holds 1 to 255."""
+        text = self.get("system", "screen_brightness", "102")
+        level = int(text) if text.isdecimal() else 102
+        return (min(max(level, 1), 255) - 1) / 254
+
+    def set_brightness(self, fraction: float) -> None:
+        self.put("system", "screen_brightness", str(round(1 + fraction * 254)))
+
     def delete(self, namespace: str, key: str) -> bool:
         """Remove a key and tell whether it was there."""
         return self._table(namespace).pop(key, None) is not None

@@ -13,9 +13,10 @@ from rlfactory.emulators.simulator.machine.filesystem import FileTree
 from rlfactory.emulators.simulator.machine.packages import PackageState
 from rlfactory.emulators.simulator.machine.settings_tables import SettingsTables
 from rlfactory.emulators.simulator.machine.task_stack import TaskStack
-from rlfactory.emulators.simulator.view.state import ViewState
 
 Rotation = Literal[0, 1, 2, 3]
+Overlay = Literal["", "shade", "recents"]
+KeyboardPage = Literal["letters", "symbols", "more_symbols"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +47,28 @@ class Display:
     rotation: Rotation = 0
     size_override: tuple[int, int] | None = None
     density_override: int | None = None
+
+
+@dataclass(kw_only=True, slots=True)
+class ViewState:
+    """What the phone's own surface remembers between events: keyboard, shade, recents, toast."""
+
+    keyboard_open: bool = False
+    keyboard_page: KeyboardPage = "letters"
+    shift: bool = False
+    """The next letter of the keyboard is a capital."""
+    select_all: bool = False
+    """The whole focused text is selected: the next character or deletion replaces it."""
+    toolbar: bool = False
+    """Cut, copy, paste float over the focused field."""
+    overlay: Overlay = ""
+    """What lies over all windows."""
+    toast: str = ""
+    toast_until_ms: int = 0
+    """Uptime at which the toast goes; it is not shown from then on."""
+    screen_on: bool = True
+    autofocused: str = ""
+    """The field that has had its `autofocus` ("activity token/key"), so that it takes the focus only once."""
 
 
 @dataclass(kw_only=True, slots=True)

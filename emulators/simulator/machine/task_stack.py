@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from rlfactory.emulators.simulator.android.app import Activity
 from rlfactory.emulators.simulator.machine.packages import full_class_name, short_component
+
+if TYPE_CHECKING:
+    from rlfactory.emulators.simulator.android.app import Activity
 
 
 @dataclass(kw_only=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
-from rlfactory.emulators.simulator.shell.interpreter import LoopExit, ShellExit
+from rlfactory.emulators.simulator.shell.streams import LoopExit, ShellExit
 
 if TYPE_CHECKING:
     from rlfactory.emulators.simulator.shell.interpreter import Shell
@@ -169,10 +169,8 @@ def _exec(shell: Shell, arguments: list[str]) -> int:
 
 
 def _command(shell: Shell, arguments: list[str]) -> int:
-    from rlfactory.emulators.simulator.shell.commands.registry import find_command
-
     if arguments[:1] in (["-v"], ["-V"]):
-        found = [name for name in arguments[1:] if name in BUILTINS or find_command(name)]
+        found = [name for name in arguments[1:] if name in BUILTINS or name in shell.commands]
         for name in found:
             _text(shell, f"{name}\n" if name in BUILTINS else f"/system/bin/{name}\n")
         return 0 if len(found) == len(arguments) - 1 else 1
@@ -183,13 +181,11 @@ def _command(shell: Shell, arguments: list[str]) -> int:
 
 
 def _type(shell: Shell, arguments: list[str]) -> int:
-    from rlfactory.emulators.simulator.shell.commands.registry import find_command
-
     status = 0
     for name in arguments:
         if name in BUILTINS:
             _text(shell, f"{name} is a shell builtin\n")
-        elif find_command(name):
+        elif name in shell.commands:
             _text(shell, f"{name} is /system/bin/{name}\n")
         else:
             _text(shell, f"{name} not found\n")

@@ -9,10 +9,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never
 
 from rlfactory.emulators.simulator.shell.arithmetic import ArithmeticSyntaxError
+from rlfactory.emulators.simulator.shell.builtins import BUILTINS
+from rlfactory.emulators.simulator.shell.commands.context import Context
+from rlfactory.emulators.simulator.shell.commands.registry import COMMANDS
 from rlfactory.emulators.simulator.shell.expansion import ExpansionError, expand_pattern, expand_text, expand_words
 from rlfactory.emulators.simulator.shell.parser import parse
 from rlfactory.emulators.simulator.shell.redirection import RedirectionError, redirected
-from rlfactory.emulators.simulator.shell.streams import Budget, BufferSink, Options, ShellLimitError, Source, Streams
+from rlfactory.emulators.simulator.shell.streams import (
+    Budget,
+    BufferSink,
+    LoopExit,
+    Options,
+    ShellExit,
+    ShellLimitError,
+    Source,
+    Streams,
+)
 from rlfactory.emulators.simulator.shell.syntax import (
     AndOr,
     Case,
@@ -52,21 +64,10 @@ _ENVIRONMENT: Final = {
 }
 
 
-class ShellExit(Exception):
-    def __init__(self, status: int) -> None:
-        super().__init__(status)
-        self.status = status
-
-
-class LoopExit(Exception):
-    def __init__(self, levels: int, *, again: bool) -> None:
-        super().__init__(levels)
-        self.levels = levels
-        self.again = again
-
-
 class Shell:
     """Variables, working directory and streams of one shell; commands change the phone at once."""
+
+    commands = COMMANDS
 
     def __init__(self, phone: Phone, streams: Streams, budget: Budget) -> None:
         self.phone = phone
@@ -316,8 +317,6 @@ class Shell:
             self.streams = saved
 
     def _call(self, arguments: list[str], command: Simple) -> None:
-        from rlfactory.emulators.simulator.shell.builtins import BUILTINS
-
         builtin = BUILTINS.get(arguments[0])
         if builtin is not None:
             for name, word in command.assignments:
@@ -338,21 +337,18 @@ class Shell:
 
     def call(self, arguments: list[str]) -> int:
         """Run a command that is not built into the shell, on this shell's streams; return its status."""
-        from rlfactory.emulators.simulator.shell.commands.context import Context
-        from rlfactory.emulators.simulator.shell.commands.registry import find_command
-
         self.budget.step()
         name = arguments[0]
-        command = find_command(posixpath.basename(name) if name.startswith("/system/bin/") else name)
+        command = self.commands.get(posixpath.basename(name) if name.startswith("/system/bin/") else name)
         if command is None:
             return self._call_file(arguments)
         context = Context(self, posixpath.basename(name), arguments[1:])
         try:
-            return command(context)
+            return command.run(context)
         except OSError as error:
             context.report(error)
         except (sqlite3.Error, ValueError, OverflowError) as error:
-            context.error(str(error))
+            context.fail(str(error))
         return 1
 
     def _call_file(self, arguments: list[str]) -> int:

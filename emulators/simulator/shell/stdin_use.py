@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from rlfactory.emulators.simulator.shell.commands.registry import COMMANDS
 from rlfactory.emulators.simulator.shell.parser import parse
 from rlfactory.emulators.simulator.shell.syntax import (
     Case,
@@ -21,15 +22,7 @@ from rlfactory.emulators.simulator.shell.syntax import (
     Word,
 )
 
-_OPERANDS: Final = {
-    **dict.fromkeys(("cat", "md5sum", "sha1sum", "sha256sum", "wc", "head", "tail", "sort", "uniq", "cut", "rev"), 0),
-    **dict.fromkeys(("base64", "od", "xxd", "hexdump", "gzip", "gunzip", "zcat", "sh", "tac", "nl", "strings"), 0),
-    **dict.fromkeys(("grep", "egrep", "fgrep", "sed", "awk", "sqlite3"), 1),
-    **dict.fromkeys(("tee", "tr", "xargs", "read"), 1_000),
-}
-"""Command -> it reads its input when it has at most this many operands."""
-_OPTIONS_WITH_VALUE: Final = frozenset({"-n", "-c", "-k", "-t", "-d", "-f", "-m", "-A", "-B", "-C", "-w", "-s"})
-_WRAPPERS: Final = frozenset({"toybox", "busybox", "exec", "time", "nohup", "command"})
+_BUILTIN_WRAPPERS: Final = frozenset({"exec", "command"})
 
 
 def reads_stdin(command: str) -> bool:
@@ -71,32 +64,12 @@ def _compound_reads(command: Compound) -> bool:
 
 def _simple_reads(command: Simple) -> bool:
     words = [_plain(word) for word in command.words]
-    while words and words[0] in _WRAPPERS:
+    while words and (words[0] in _BUILTIN_WRAPPERS or (words[0] in COMMANDS and COMMANDS[words[0]].wraps)):
         del words[0]
     if not words:
         return False
-    match words[0], words[1:]:
-        case (("pm" | "cmd"), arguments):
-            return "-S" in arguments
-        case "dd", arguments:
-            return not any(argument.startswith("if=") for argument in arguments)
-        case "sh", arguments if "-c" in arguments:
-            return False
-        case name, arguments:
-            return name in _OPERANDS and ("-" in arguments or _operand_count(arguments) <= _OPERANDS[name])
-
-
-def _operand_count(arguments: list[str]) -> int:
-    count = 0
-    value_follows = False
-    for argument in arguments:
-        if value_follows:
-            value_follows = False
-        elif argument in _OPTIONS_WITH_VALUE:
-            value_follows = True
-        elif not argument.startswith("-"):
-            count += 1
-    return count
+    name, *arguments = words
+    return name == "read" or (name in COMMANDS and COMMANDS[name].reads_stdin(arguments))
 
 
 def _plain(word: Word) -> str:

@@ -12,6 +12,23 @@ class ShellLimitError(Exception):
     """A command line took more than it may; the message names the limit."""
 
 
+class ShellExit(Exception):
+    """`exit`, or `set -e` and a command that failed."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class LoopExit(Exception):
+    """`break` and (`again`) `continue`."""
+
+    def __init__(self, levels: int, *, again: bool) -> None:
+        super().__init__(levels)
+        self.levels = levels
+        self.again = again
+
+
 @dataclass(slots=True)
 class Options:
     """`set` flags of a shell."""

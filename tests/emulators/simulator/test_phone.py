@@ -12,10 +12,12 @@ from typing import ClassVar
 import pytest
 
 from rlfactory.emulators.simulator.android.app import Activity, App, Intent
+from rlfactory.emulators.simulator.android.catalog import UnknownComponentError
 from rlfactory.emulators.simulator.android.content import BroadcastResult
 from rlfactory.emulators.simulator.android.system import System
-from rlfactory.emulators.simulator.machine.packages import UnknownComponentError, UnknownPackageError
-from rlfactory.emulators.simulator.phone import ACTION_MS, MAX_WAIT_MS, Phone, PhoneConfig
+from rlfactory.emulators.simulator.machine.clock import MAX_WAIT_MS
+from rlfactory.emulators.simulator.machine.packages import UnknownPackageError
+from rlfactory.emulators.simulator.phone import ACTION_MS, Phone, PhoneConfig
 from rlfactory.emulators.simulator.view.widgets import Column, Scaffold, Text, Widget
 
 HOME = "com.google.android.apps.nexuslauncher/.NexusLauncherActivity"

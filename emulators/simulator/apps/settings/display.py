@@ -12,9 +12,6 @@ from rlfactory.emulators.simulator.apps.kit.common import choice_dialog, note, p
 from rlfactory.emulators.simulator.apps.settings.toggles import DARK_THEME, Toggle
 from rlfactory.emulators.simulator.view.widgets import Action, Callback, Column, Dialog, Icon, Row, Slider, Text, Widget
 
-MIN_BRIGHTNESS = 1
-MAX_BRIGHTNESS = 255
-
 ADAPTIVE_BRIGHTNESS = Toggle(
     title="Adaptive brightness",
     namespace="system",
@@ -50,17 +47,6 @@ FONT_SCALES = ("0.85", "1.0", "1.15", "1.3")
 FONT_NAMES = ("Small", "Default", "Large", "Largest")
 
 
-def brightness(system: System) -> int:
-    """Return the screen's brightness, 1..255."""
-    text = system.settings.get("system", "screen_brightness", "102")
-    level = int(text) if text.isdecimal() else 102
-    return min(max(level, MIN_BRIGHTNESS), MAX_BRIGHTNESS)
-
-
-def _fraction(level: int) -> float:
-    return (level - MIN_BRIGHTNESS) / (MAX_BRIGHTNESS - MIN_BRIGHTNESS)
-
-
 @dataclass(kw_only=True)
 class DisplaySettings(Activity):
     name: ClassVar[str] = ".Settings$DisplaySettingsActivity"
@@ -68,7 +54,7 @@ class DisplaySettings(Activity):
     """"brightness" or "timeout"."""
 
     def build(self, system: System) -> Widget:
-        percent = round(_fraction(brightness(system)) * 100)
+        percent = round(system.settings.brightness * 100)
         return page(
             system,
             "Display",
@@ -113,8 +99,8 @@ class DisplaySettings(Activity):
         slider = Slider(
             key="brightness_slider",
             description="Display brightness",
-            value=_fraction(brightness(system)),
-            on_change=lambda value: set_brightness(system, value),
+            value=system.settings.brightness,
+            on_change=system.settings.set_brightness,
             width="fill",
         )
         body = Row(
@@ -145,12 +131,6 @@ class DisplaySettings(Activity):
     def _set_timeout(self, system: System, value: str) -> None:
         system.settings.put("system", "screen_off_timeout", value)
         self._close()
-
-
-def set_brightness(system: System, fraction: float) -> None:
-    """Set the brightness: 0 is exactly 1, 1 is exactly 255."""
-    level = MIN_BRIGHTNESS + round(fraction * (MAX_BRIGHTNESS - MIN_BRIGHTNESS))
-    system.settings.put("system", "screen_brightness", str(level))
 
 
 def _timeout_name(system: System) -> str:

@@ -1,9 +1,11 @@
-"""What a command gets: its arguments, its streams, the phone."""
+"""What a command gets (its arguments, its streams, the phone), and the tables in which commands are declared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from rlfactory.emulators.simulator.machine.filesystem import FileTree
@@ -24,6 +26,11 @@ class Context:
         self.name = name
         self.args = args
         """Without the command's name."""
+        self.options: dict[str, str] = {}
+        """Of a command that declares its options: see `split_options`."""
+        self.operands: list[str] = []
+        self.status = 0
+        """The exit status, unless the command returns one."""
         self._given: dict[str, str] = {}
 
     @property
@@ -50,19 +57,34 @@ class Context:
     def line(self, text: str) -> None:
         self.out(text + "\n")
 
-    def error(self, message: str) -> None:
-        """Print `<command>: <message>` to standard error."""
-        self.shell.streams.stderr.write(f"{self.name}: {message}\n".encode("utf-8", "surrogateescape"))
+    def lines(self, texts: Iterable[str]) -> None:
+        self.out("".join(text + "\n" for text in texts))
 
-    def report(self, error: OSError) -> None:
-        """Print an error of the file tree, naming the path as it was given."""
-        path = str(error.filename or "")
-        self.error(f"{self._given.get(path, path)}: {error.strerror}")
+    def complain(self, text: str, status: int = 1) -> int:
+        """Print a line to standard error as it stands; return the exit status, which it becomes."""
+        self.shell.streams.stderr.write(f"{text}\n".encode("utf-8", "surrogateescape"))
+        self.status = status
+        return status
 
     def fail(self, message: str, status: int = 1) -> int:
-        """Print an error and return the exit status."""
-        self.error(message)
-        return status
+        """Print `<command>: <message>` to standard error; return the exit status, which it becomes."""
+        return self.complain(f"{self.name}: {message}", status)
+
+    def report(self, error: OSError) -> None:
+        """Print an error of the file tree, naming the path as it was given; the exit status is 1."""
+        path = str(error.filename or "")
+        self.fail(f"{self._given.get(path, path)}: {error.strerror}")
+
+    @contextmanager
+    def attempt(self, operand: str = "") -> Iterator[None]:
+        """Run a block for one operand: an error of the file tree is reported, and the next operand's turn comes."""
+        try:
+            yield
+        except OSError as error:
+            if operand:
+                self.fail(f"'{operand}': {error.strerror}")
+            else:
+                self.report(error)
 
     # --- input ---------------------------------------------------------------------------------------------------
 
@@ -74,20 +96,131 @@ class Context:
         self._given[path] = given
         return path
 
+    def paths(self) -> Iterator[tuple[str, str]]:
+        """Yield each operand and its path."""
+        return ((operand, self.path(operand)) for operand in self.operands)
+
     def stdin(self) -> bytes:
         """Return what is left of standard input."""
         return self.shell.streams.stdin.read()
 
+    def stdin_text(self) -> str:
+        return self.stdin().decode("utf-8", "surrogateescape")
+
     def read(self, given: str) -> bytes:
         """Return the content of a file, of standard input for `-`. Raises: OSError."""
         return self.stdin() if given in {"-", "/dev/stdin"} else self.files.read(self.path(given))
+
+    def read_first(self) -> bytes:
+        """Return the content of the first operand, of standard input without any. Raises: OSError."""
+        return self.read(self.operands[0] if self.operands else "-")
+
+    def inputs(self) -> Iterator[tuple[str, bytes]]:
+        """Yield name and content of each operand (standard input without any); what cannot be read is reported."""
+        for operand in self.operands or ["-"]:
+            try:
+                content = self.read(operand)
+            except OSError as error:
+                self.report(error)
+                continue
+            yield operand, content
 
     def run(self, arguments: list[str]) -> int:
         """Run another command on the same streams."""
         return self.shell.call(arguments)
 
 
-Command = Callable[[Context], int]
+NEVER: Final = -1
+ALWAYS: Final = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Command:
+    """A command as it is declared."""
+
+    function: Callable[[Context], int | None]
+    """Returns the exit status; None: it is `Context.status`."""
+    flags: str | None
+    """Letters of the options it knows; None: it reads its arguments itself."""
+    with_value: str
+    """Letters of options that take a value."""
+    least: int
+    """So many operands it needs."""
+    reads: int | Callable[[list[str]], bool]
+    """It reads standard input when it has at most this many operands, or when this says so of its arguments."""
+    wraps: bool
+    """It runs the command that its operands are."""
+
+    def run(self, context: Context) -> int:
+        """Carry out one call; return the exit status. Raises: OSError, ValueError: printed by the shell."""
+        if self.flags is not None:
+            context.options, context.operands = split_options(context.args, self.flags, self.with_value)
+            if len(context.operands) < self.least:
+                raise UsageError(f"Needs {self.least} argument{'s' if self.least > 1 else ''}")
+        status = self.function(context)
+        return context.status if status is None else status
+
+    def reads_stdin(self, args: list[str]) -> bool:
+        """Tell whether a call with these arguments reads standard input."""
+        if not isinstance(self.reads, int):
+            return self.reads(args)
+        return self.reads >= 0 and ("-" in args or self._operand_count(args) <= self.reads)
+
+    def _operand_count(self, args: list[str]) -> int:
+        """Count operands of arguments that may make no sense."""
+        count, value_follows = 0, False
+        for argument in args:
+            if value_follows:
+                value_follows = False
+            elif argument.startswith("-"):
+                value_follows = argument[1:2] != "-" and argument[-1] in self.with_value
+            else:
+                count += 1
+        return count
+
+
+class CommandTable:
+    """The commands that one module declares, each with `@table.command(...)`."""
+
+    def __init__(self) -> None:
+        self.commands: dict[str, Command] = {}
+
+    def command(
+        self,
+        *names: str,
+        flags: str | None = None,
+        with_value: str = "",
+        least: int = 0,
+        reads: int | Callable[[list[str]], bool] = NEVER,
+        wraps: bool = False,
+    ) -> Callable[[Callable[[Context], int | None]], Callable[[Context], int | None]]:
+        """Declare the function below as the command of these names; see `Command` for the rest."""
+
+        def declared(function: Callable[[Context], int | None]) -> Callable[[Context], int | None]:
+            command = Command(
+                function=function, flags=flags, with_value=with_value, least=least, reads=reads, wraps=wraps
+            )
+            self.commands.update(dict.fromkeys(names, command))
+            return function
+
+        return declared
+
+
+Verb = Callable[[Context, list[str]], int | None]
+"""Carries out one verb of a command on the words after it; returns as `Command.function` does."""
+
+
+class Verbs(dict[str, Verb]):
+    """What a command's first word can be: a verb of `am` or `pm`, a service of `cmd` or `dumpsys`."""
+
+    def verb(self, *names: str) -> Callable[[Verb], Verb]:
+        """Enter the function below under these names."""
+
+        def entered(function: Verb) -> Verb:
+            self.update(dict.fromkeys(names, function))
+            return function
+
+        return entered
 
 
 def split_options(args: list[str], flags: str, with_value: str = "") -> tuple[dict[str, str], list[str]]:

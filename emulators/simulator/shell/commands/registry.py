@@ -1,70 +1,34 @@
-"""Every command of the phone, by name."""
+"""Every command of the phone, by name: what the modules of `android`, `files` and `text` declare in their tables."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from rlfactory.emulators.simulator.shell.commands.android import (
-    activity_manager,
-    content,
-    databases,
-    dumpsys,
-    events,
-    identity,
-    packages,
-    platform,
-    processes,
-    settings,
-    times,
-    windows,
-)
-from rlfactory.emulators.simulator.shell.commands.context import Command
-from rlfactory.emulators.simulator.shell.commands.files import attributes, checksums, find, listing, trees
-from rlfactory.emulators.simulator.shell.commands.text import conditions, editing, filters, printing, search, text
+from rlfactory.emulators.simulator.shell.commands import android, files, text
+from rlfactory.emulators.simulator.shell.commands.context import Command, CommandTable
 
 
-def merged(tables: Iterable[Mapping[str, Command]]) -> Mapping[str, Command]:
+def merged(tables: Iterable[CommandTable]) -> Mapping[str, Command]:
     """Join command tables. Raises: ValueError: a name is in two of them."""
     joined: dict[str, Command] = {}
     for table in tables:
-        doubled = joined.keys() & table.keys()
+        doubled = joined.keys() & table.commands.keys()
         if doubled:
             raise ValueError(f"two commands are called {', '.join(sorted(doubled))}")
-        joined.update(table)
+        joined.update(table.commands)
     return MappingProxyType(joined)
 
 
-COMMANDS: Final = merged(
-    module.COMMANDS
-    for module in (
-        activity_manager,
-        attributes,
-        checksums,
-        conditions,
-        content,
-        databases,
-        dumpsys,
-        editing,
-        events,
-        filters,
-        find,
-        identity,
-        listing,
-        packages,
-        platform,
-        printing,
-        processes,
-        search,
-        settings,
-        text,
-        times,
-        trees,
-        windows,
-    )
-)
+def _tables() -> Iterable[CommandTable]:
+    for package in (android, files, text):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            table = getattr(importlib.import_module(module.name), "table", None)
+            if isinstance(table, CommandTable):
+                yield table
 
 
-def find_command(name: str) -> Command | None:
-    return COMMANDS.get(name)
+COMMANDS: Final = merged(_tables())

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from rlfactory.emulators.simulator.machine.state import KeyboardPage
 from rlfactory.emulators.simulator.view.compose import Context
 from rlfactory.emulators.simulator.view.drawing.painter import Operation, Painter
 from rlfactory.emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
-from rlfactory.emulators.simulator.view.state import KeyboardPage
 from rlfactory.emulators.simulator.view.theme import theme
 from rlfactory.emulators.simulator.view.widgets import Align, Column, Icon, Row, Spacer, Stack, Text, Widget
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rlfactory.emulators.simulator.apps.settings.display import brightness, set_brightness
 from rlfactory.emulators.simulator.view.widgets import (
     Avatar,
     Button,
+    Canvas,
     Column,
     Grid,
     Icon,
@@ -132,8 +132,6 @@ def navigation_bar(color: str, background: str | None, *, keyboard: bool) -> Wid
 def _navigation_icon(icon: str, size: float, color: str) -> Widget:
     if icon != "play":
         return Icon(icon=icon, size=size, color=color)
-    from rlfactory.emulators.simulator.view.widgets import Canvas
-
     triangle = ("polygon", ((12.5, 2.0), (12.5, 16.0), (1.5, 9.0)), color)
     return Canvas(width=18, height=18, operations=(triangle,))
 
@@ -155,8 +153,8 @@ def shade(phone: Phone, close: Callable[[], None]) -> Widget:
     slider = Slider(
         key="slider",
         description="Display brightness",
-        value=(brightness(phone.system) - 1) / 254,
-        on_change=lambda value: set_brightness(phone.system, value),
+        value=phone.state.settings.brightness,
+        on_change=phone.state.settings.set_brightness,
     )
     parts: list[Widget] = [header, slider, _tiles(phone, close), Spacer(height=4)]
     notes = sorted(phone.state.notifications, key=lambda note: -note.posted_ns)

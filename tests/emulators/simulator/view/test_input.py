@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from rlfactory.emulators.simulator.android.hardware_keys import META_CTRL_ON, META_SHIFT_ON
 from rlfactory.emulators.simulator.phone import Phone
 from rlfactory.emulators.simulator.view.drawing.painter import slider_track
-from rlfactory.emulators.simulator.view.gallery import PACKAGE, Gallery, gallery_phone, tap_key
 from rlfactory.emulators.simulator.view.layout import Node
 from rlfactory.emulators.simulator.view.scene import walk
 from rlfactory.emulators.simulator.view.system_ui.keyboard import LETTERS, MORE_SYMBOLS, SYMBOLS, Key
+from tests.emulators.simulator.gallery import PACKAGE, Gallery, gallery_phone, tap_key
 
 
 def press(phone: Phone, code: str) -> None:

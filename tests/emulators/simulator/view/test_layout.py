@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from rlfactory.emulators.simulator.view.compose import Context
 from rlfactory.emulators.simulator.view.drawing.painter import Painter
 from rlfactory.emulators.simulator.view.drawing.text import break_lines, clean, text_block
-from rlfactory.emulators.simulator.view.gallery import gallery_phone
 from rlfactory.emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
 from rlfactory.emulators.simulator.view.scene import walk
 from rlfactory.emulators.simulator.view.theme import text_style, theme
@@ -29,6 +28,7 @@ from rlfactory.emulators.simulator.view.widgets import (
     TextField,
     Widget,
 )
+from tests.emulators.simulator.gallery import gallery_phone
 
 ALIGN = st.sampled_from(["start", "center", "end", "stretch"])
 JUSTIFY = st.sampled_from(["start", "center", "end", "space_between"])

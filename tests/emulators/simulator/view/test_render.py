@@ -12,8 +12,8 @@ from rlfactory.emulators.simulator.phone import Phone
 from rlfactory.emulators.simulator.view.drawing.painter import Operation
 from rlfactory.emulators.simulator.view.drawing.render import Renderer, RendererConfig, damage
 from rlfactory.emulators.simulator.view.drawing.text import clean
-from rlfactory.emulators.simulator.view.gallery import gallery_phone
 from rlfactory.emulators.simulator.view.scene import Scene
+from tests.emulators.simulator.gallery import gallery_phone
 
 WIDTH, HEIGHT = 360, 800
 

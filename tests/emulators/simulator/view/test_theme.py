@@ -1,16 +1,11 @@
-"""Names of colours, icons and text styles; looking at screens while making them."""
+"""Names of colours, icons and text styles."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import PIL.Image
 import pytest
 
 from rlfactory.emulators.simulator.view.drawing.icons import icon_glyph
 from rlfactory.emulators.simulator.view.drawing.text import font
-from rlfactory.emulators.simulator.view.gallery import PACKAGE, Gallery, gallery_phone
-from rlfactory.emulators.simulator.view.preview import contact_sheet, save_activity
 from rlfactory.emulators.simulator.view.theme import DARK, LIGHT, text_style, theme
 
 
@@ -46,13 +41,3 @@ def test_unknown_styles_name_all() -> None:
 def test_a_missing_font_is_named() -> None:
     with pytest.raises(KeyError):
         font(("Comic", 10.0, False))
-
-
-def test_an_activity_can_be_looked_at(tmp_path: Path) -> None:
-    phone, _ = gallery_phone()
-    picture = tmp_path / "gallery.png"
-    assert save_activity(picture, Gallery(title="Preview"), package=PACKAGE, phone=phone) is phone
-    with PIL.Image.open(picture) as image:
-        assert image.size == (540, 1200)
-        sheet = contact_sheet([image, image, image], columns=2, width_px=100)
-    assert sheet.width == 2 * 124 + 24

@@ -8,9 +8,9 @@ from rlfactory.emulators.device.ui import UiNode
 from rlfactory.emulators.simulator.phone import Phone
 from rlfactory.emulators.simulator.view.accessibility import window_tree
 from rlfactory.emulators.simulator.view.compose import Context
-from rlfactory.emulators.simulator.view.gallery import PACKAGE, gallery_phone, tap_key
 from rlfactory.emulators.simulator.view.layout import Limits, Rect, lay_out, place
 from rlfactory.emulators.simulator.view.widgets import TextField
+from tests.emulators.simulator.gallery import PACKAGE, gallery_phone, tap_key
 
 
 def by_id(phone: Phone, key: str) -> UiNode:

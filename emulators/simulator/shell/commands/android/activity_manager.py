@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from typing import Final
 
 from rlfactory.emulators.simulator.android.app import Activity, App, Intent
-from rlfactory.emulators.simulator.machine.packages import UnknownComponentError, short_component
+from rlfactory.emulators.simulator.android.catalog import UnknownComponentError
+from rlfactory.emulators.simulator.machine.packages import short_component
 from rlfactory.emulators.simulator.machine.task_stack import Task
 from rlfactory.emulators.simulator.shell.commands.android.intents import IntentArguments, parse_intent
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError, Verbs
 
+table = CommandTable()
+_VERBS: Final = Verbs()
 _MAX_MONKEY_EVENTS: Final = 1_000
 
 
-def _am(context: Context) -> int:
+@table.command("am")
+def _am(context: Context) -> int | None:
     verb, rest = (context.args[0] if context.args else ""), context.args[1:]
     handler = _VERBS.get(verb)
     if handler is not None:
         return handler(context, rest)
-    if verb in _QUIET:
-        return 0
     if verb:
-        context.shell.streams.stderr.write(f"Unknown command: {verb}\n".encode("utf-8", "replace"))
-    else:
-        context.line("Activity manager (activity) commands:\n  start, broadcast, force-stop, kill, stack list")
+        return context.complain(f"Unknown command: {verb}", 255)
+    context.line("Activity manager (activity) commands:\n  start, broadcast, force-stop, kill, stack list")
     return 255
 
 
-_QUIET: Final = frozenset(
-    {"set-debug-app", "clear-debug-app", "wait-for-broadcast-idle", "idle-maintenance", "send-trim-memory", "compat"}
-    | {"set-inactive", "switch-user", "unlock-user", "start-user", "dumpheap", "profile", "get-config", "instrument"}
-)
+@_VERBS.verb("clear-debug-app", "compat", "dumpheap", "get-config", "idle-maintenance", "instrument", "profile")
+@_VERBS.verb("send-trim-memory", "set-debug-app", "set-inactive", "start-user", "switch-user", "unlock-user")
+@_VERBS.verb("wait-for-broadcast-idle")
+def _nothing(context: Context, words: list[str]) -> None:
+    """Accepted, and without effect on this phone."""
 
 
 def _package(words: list[str]) -> str:
@@ -42,41 +43,42 @@ def _package(words: list[str]) -> str:
     return names[0]
 
 
-def _service(context: Context, words: list[str]) -> int:
+@_VERBS.verb("startservice", "start-service", "start-foreground-service", "stopservice")
+def _service(context: Context, words: list[str]) -> None:
     context.line(f"Starting service: {parse_intent(words)}")
-    return 0
 
 
-def _current_user(context: Context, words: list[str]) -> int:
+@_VERBS.verb("get-current-user")
+def _current_user(context: Context, words: list[str]) -> None:
     context.line("0")
-    return 0
 
 
-def _force_stop(context: Context, words: list[str]) -> int:
+@_VERBS.verb("force-stop", "stop-app")
+def _force_stop(context: Context, words: list[str]) -> None:
     _overlay_closed(context)
     context.phone.navigator.force_stop(_package(words))
-    return 0
 
 
-def _kill(context: Context, words: list[str]) -> int:
+@_VERBS.verb("kill")
+def _kill(context: Context, words: list[str]) -> None:
     """End a process in the background; the foreground app is left alone."""
     package = _package(words)
     if context.state.tasks.front.top.package != package:
         context.phone.navigator.force_stop(package)
-    return 0
 
 
-def _kill_all(context: Context, words: list[str]) -> int:
+@_VERBS.verb("kill-all")
+def _kill_all(context: Context, words: list[str]) -> None:
     tasks = context.state.tasks
     for package in list(context.state.packages.processes):
         if package not in {tasks.front.top.package, tasks.home.package}:
             context.phone.navigator.force_stop(package)
-    return 0
 
 
 # --- start ---------------------------------------------------------------------------------------------------------
 
 
+@_VERBS.verb("start", "start-activity")
 def _start(context: Context, words: list[str]) -> int:
     arguments = parse_intent(words)
     context.line(f"Starting: {arguments}")
@@ -134,7 +136,8 @@ def _resolved(context: Context, arguments: IntentArguments) -> tuple[App, type[A
 # --- broadcast -----------------------------------------------------------------------------------------------------
 
 
-def _broadcast(context: Context, words: list[str]) -> int:
+@_VERBS.verb("broadcast")
+def _broadcast(context: Context, words: list[str]) -> None:
     arguments = parse_intent(words)
     context.line(f"Broadcasting: {arguments}")
     code, data = 0, None
@@ -146,12 +149,12 @@ def _broadcast(context: Context, words: list[str]) -> int:
         code, data = result.code, result.data
     context.phone.invalidate()
     context.line(f"Broadcast completed: result={code}" + ("" if data is None else f', data="{data}"'))
-    return 0
 
 
 # --- tasks ---------------------------------------------------------------------------------------------------------
 
 
+@_VERBS.verb("stack", "task")
 def _stack(context: Context, words: list[str]) -> int:
     navigator = context.phone.navigator
     match words:
@@ -187,20 +190,10 @@ def _task_text(context: Context, task: Task) -> str:
     )
 
 
-_VERBS: Final = {
-    **dict.fromkeys(("start", "start-activity"), _start),
-    **dict.fromkeys(("force-stop", "stop-app"), _force_stop),
-    **dict.fromkeys(("stack", "task"), _stack),
-    **dict.fromkeys(("startservice", "start-service", "start-foreground-service", "stopservice"), _service),
-    "broadcast": _broadcast,
-    "get-current-user": _current_user,
-    "kill": _kill,
-    "kill-all": _kill_all,
-}
-
 # --- monkey --------------------------------------------------------------------------------------------------------
 
 
+@table.command("monkey")
 def _monkey(context: Context) -> int:
     packages, count, seed = _monkey_arguments(context.args)
     apps = [context.phone.system.app(package) for package in packages]
@@ -233,20 +226,10 @@ def _monkey_arguments(args: list[str]) -> tuple[list[str], int, int]:
                 packages.append(value)
             elif word.startswith("-s") and value.isdigit():
                 seed = int(value)
-        elif word in {
-            "--pct-touch",
-            "--throttle",
-            "--pct-motion",
-            "--pct-syskeys",
-            "--pct-appswitch",
-            "--pct-anyevent",
-        }:
+        elif word == "--throttle" or word.startswith("--pct-"):
             words[:1] = []
         elif word.isdigit():
             count = max(1, int(word)) if len(word) < 7 else _MAX_MONKEY_EVENTS + 1
     if count > _MAX_MONKEY_EVENTS:
         raise UsageError(f"at most {_MAX_MONKEY_EVENTS} events are injected")
     return packages, count, seed
-
-
-COMMANDS: Final[Mapping[str, Command]] = {"am": _am, "monkey": _monkey}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from rlfactory.emulators.simulator.android.content import ContentProvider, Row, Selection, UnsupportedUriError
 from rlfactory.emulators.simulator.android.radios import put_setting
 from rlfactory.emulators.simulator.machine.settings_tables import NAMESPACES
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError
 
+table = CommandTable()
 _EMPTY_AUTHORITIES: Final = frozenset(
     {"call_log", "com.android.calendar", "downloads", "media", "mms", "mms-sms", "sms", "telephony", "user_dictionary"}
 )
@@ -33,6 +34,7 @@ class _Request:
         return Selection(where=self.where, arguments=tuple(self.arguments), sort=self.sort)
 
 
+@table.command("content")
 def _content(context: Context) -> int:
     request = _parsed(context.args)
     scheme, _, rest = request.uri.partition("://")
@@ -41,25 +43,17 @@ def _content(context: Context) -> int:
         raise UsageError(f"bad --uri '{request.uri}'")
     path = path.split("?")[0].strip("/")
     provider = _provider(context, authority)
+    failure = ""
     if provider is None:
-        context.shell.streams.stderr.write(
-            f"Error while accessing provider:{authority}\n"
-            f"java.lang.IllegalStateException: Could not find provider: {authority}\n".encode("utf-8", "replace")
-        )
-        return 1
-    try:
-        _call(context, provider, request, path)
-    except (UnsupportedUriError, sqlite3.Error) as error:
-        kind = (
-            "java.lang.IllegalArgumentException: Unknown URI"
-            if isinstance(error, UnsupportedUriError)
-            else ("android.database.sqlite.SQLiteException")
-        )
-        context.shell.streams.stderr.write(
-            f"Error while accessing provider:{authority}\n{kind}: {error}\n".encode("utf-8", "replace")
-        )
-        return 1
-    return 0
+        failure = f"java.lang.IllegalStateException: Could not find provider: {authority}"
+    else:
+        try:
+            _call(context, provider, request, path)
+        except UnsupportedUriError as error:
+            failure = f"java.lang.IllegalArgumentException: Unknown URI: {error}"
+        except sqlite3.Error as error:
+            failure = f"android.database.sqlite.SQLiteException: {error}"
+    return context.complain(f"Error while accessing provider:{authority}\n{failure}") if failure else 0
 
 
 def _parsed(args: list[str]) -> _Request:
@@ -208,6 +202,3 @@ def _named(where: str) -> str:
     """Return K of a selection like `name='K'`."""
     name, _, value = where.partition("=")
     return value.strip().strip("'\"") if name.strip() == "name" else ""
-
-
-COMMANDS: Final[Mapping[str, Command]] = {"content": _content}

@@ -6,14 +6,15 @@ import csv
 import io
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from rlfactory.emulators.simulator.machine.databases import open_database
 from rlfactory.emulators.simulator.machine.filesystem import FileTree
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError
 
+table = CommandTable()
 _MODES: Final = frozenset({"list", "csv", "line", "column", "json", "tabs", "quote"})
 _MAX_ROWS: Final = 1_000_000
 
@@ -26,13 +27,13 @@ class _Style:
     null: str = ""
 
 
+@table.command("sqlite3", reads=1)
 def _sqlite3(context: Context) -> int:
     style, path, statements = _arguments(context)
     if path is None:
         raise UsageError("needs a database file")
-    text = "\n".join(statements) if statements else context.stdin().decode("utf-8", "surrogateescape")
+    text = "\n".join(statements) if statements else context.stdin_text()
     files, full = (FileTree(), "/memory") if path == ":memory:" else (context.files, context.path(path))
-    status = 0
     try:
         with open_database(files, full, on_write=context.phone.invalidate) as connection:
             connection.isolation_level = None
@@ -41,10 +42,7 @@ def _sqlite3(context: Context) -> int:
             if connection.in_transaction:
                 connection.rollback()
     except OSError:
-        context.shell.streams.stderr.write(
-            f'Error: unable to open database "{path}": unable to open database file\n'.encode()
-        )
-        return 1
+        return context.complain(f'Error: unable to open database "{path}": unable to open database file')
     return status
 
 
@@ -115,8 +113,7 @@ def _run(context: Context, connection: sqlite3.Connection, style: _Style, text: 
                     names = [column[0] for column in cursor.description]
                     _print(context, style, names, cursor.fetchmany(_MAX_ROWS))
         except (sqlite3.Error, sqlite3.Warning) as error:
-            context.shell.streams.stderr.write(f"Error: {error}\n".encode("utf-8", "replace"))
-            return 1
+            return context.complain(f"Error: {error}")
     return 0
 
 
@@ -136,14 +133,11 @@ def _dot(context: Context, connection: sqlite3.Connection, style: _Style, line: 
         case "nullvalue" if words:
             style.null = value
         case "tables" | "schema" | "dump":
-            for text in _described(connection, name, value):
-                context.line(text)
+            context.lines(_described(connection, name, value))
         case "timeout" | "bail" | "echo" | "changes" | "timer" | "width":
             pass
         case _:
-            context.shell.streams.stderr.write(
-                f'Error: unknown command or invalid arguments:  "{name}". Enter ".help" for help\n'.encode()
-            )
+            context.complain(f'Error: unknown command or invalid arguments:  "{name}". Enter ".help" for help')
     return True
 
 
@@ -196,6 +190,3 @@ def _print(context: Context, style: _Style, names: Sequence[str], rows: Sequence
 
 def _plain(value: object) -> object:
     return value.hex() if isinstance(value, bytes) else value
-
-
-COMMANDS: Final[Mapping[str, Command]] = {"sqlite3": _sqlite3}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from rlfactory.emulators.simulator.machine.clock import zone_info
 from rlfactory.emulators.simulator.machine.task_stack import ActivityRecord, Task
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, Verbs
 from rlfactory.emulators.simulator.shell.commands.files.naming import local_time
 
-Service = Callable[[Context, list[str]], int]
+table = CommandTable()
+_SERVICES: Final = Verbs()
 _ROTATIONS: Final = ("ROTATION_0", "ROTATION_90", "ROTATION_180", "ROTATION_270")
 
 
@@ -34,7 +34,8 @@ def _focused_window(context: Context) -> str:
 # --- window, activity ----------------------------------------------------------------------------------------------
 
 
-def _window(context: Context, words: list[str]) -> int:
+@_SERVICES.verb("window")
+def _window(context: Context, words: list[str]) -> None:
     front = context.state.tasks.front
     shown = context.state.view.keyboard_open
     if words[:1] in ([], ["windows"], ["-a"], ["w"]):
@@ -57,10 +58,10 @@ def _window(context: Context, words: list[str]) -> int:
         size = f"{context.phone.width_px}x{context.phone.height_px}"
         context.line("WINDOW MANAGER DISPLAY CONTENTS (dumpsys window displays)\n  Display: mDisplayId=0")
         context.line(f"    init={size} cur={size} app={size}")
-    return 0
 
 
-def _activity(context: Context, words: list[str]) -> int:
+@_SERVICES.verb("activity")
+def _activity(context: Context, words: list[str]) -> None:
     match words[:1]:
         case ["recents"]:
             _recents(context)
@@ -72,7 +73,6 @@ def _activity(context: Context, words: list[str]) -> int:
                 context.line(f"  *APP* ProcessRecord{{{_hash(pid)} {pid}:{package}/u0a0}}")
         case _:
             _activities(context)
-    return 0
 
 
 def _activities(context: Context) -> None:
@@ -110,7 +110,8 @@ def _top(context: Context) -> None:
 # --- display, input, power -----------------------------------------------------------------------------------------
 
 
-def _display(context: Context, words: list[str]) -> int:
+@_SERVICES.verb("display")
+def _display(context: Context, words: list[str]) -> None:
     config, rotation = context.phone.config, context.state.display.rotation
     width, height = context.phone.width_px, context.phone.height_px
     on = "ON" if context.state.view.screen_on else "OFF"
@@ -126,10 +127,10 @@ def _display(context: Context, words: list[str]) -> int:
     context.line(
         f"  mBaseDisplayInfo=DisplayInfo{{real {width} x {height}, density {context.phone.density_dpi}, state {on}}}"
     )
-    return 0
 
 
-def _input(context: Context, words: list[str]) -> int:
+@_SERVICES.verb("input")
+def _input(context: Context, words: list[str]) -> None:
     rotation = context.state.display.rotation
     width, height = context.phone.width_px, context.phone.height_px
     context.out(
@@ -141,47 +142,47 @@ def _input(context: Context, words: list[str]) -> int:
         f"      InputDeviceOrientation: {rotation}\n\nInput Dispatcher State:\n  DispatchEnabled: true\n"
         f"  FocusedWindows:\n    displayId=0, name='{context.state.tasks.front.top.full_component}'\n"
     )
-    return 0
 
 
-def _input_method(context: Context, words: list[str]) -> int:
+@_SERVICES.verb("input_method")
+def _input_method(context: Context, words: list[str]) -> None:
     shown = "true" if context.state.view.keyboard_open else "false"
     context.line("Current Input Method Manager state:")
     context.line(f"  mCurMethodId={context.state.settings.get('secure', 'default_input_method')}")
     context.line(f"  mInputShown={shown}\n  mIsInputViewShown={shown}")
-    return 0
 
 
-def _power(context: Context, words: list[str]) -> int:
+@_SERVICES.verb("power")
+def _power(context: Context, words: list[str]) -> None:
     on = context.state.view.screen_on
     context.line(f"POWER MANAGER (dumpsys power)\n  mWakefulness={'Awake' if on else 'Asleep'}\n  mIsPowered=true")
     context.line(
         f"  mHoldingDisplaySuspendBlocker={'true' if on else 'false'}\nDisplay Power: state={'ON' if on else 'OFF'}"
     )
-    return 0
 
 
-def _battery(context: Context, words: list[str]) -> int:
+@_SERVICES.verb("battery")
+def _battery(context: Context, words: list[str]) -> None:
     if words:
-        return 0
+        return
     context.line(
         "Current Battery Service state:\n  AC powered: true\n  USB powered: false\n  Wireless powered: false\n"
         "  Dock powered: false\n  Max charging current: 0\n  Charge counter: 10000\n  status: 4\n  health: 2\n"
         "  present: true\n  level: 100\n  scale: 100\n  voltage: 5000\n  temperature: 250\n  technology: Li-ion"
     )
-    return 0
 
 
 # --- packages and the rest -----------------------------------------------------------------------------------------
 
 
-def _package(context: Context, words: list[str]) -> int:
+@_SERVICES.verb("package")
+def _package(context: Context, words: list[str]) -> None:
     names = [word for word in words if not word.startswith("-")]
     apps = context.phone.system.apps() if not names else [context.phone.system.app(names[0])]
     for app in apps:
         if app is None:
             context.line(f"Unable to find package: {names[0]}")
-            return 0
+            return
         entry = context.state.packages.entry(app.package)
         installed = f"{local_time(entry.installed_ns, zone_info('UTC')):%Y-%m-%d %H:%M:%S}"
         flags = ("SYSTEM " if app.system else "") + "HAS_CODE ALLOW_CLEAR_USER_DATA ALLOW_BACKUP"
@@ -198,88 +199,59 @@ def _package(context: Context, words: list[str]) -> int:
         context.line("      runtime permissions:")
         for permission in sorted(entry.granted):
             context.line(f"        {permission}: granted=true, flags=[ USER_SET ]")
-    return 0
 
 
-def _telephony(context: Context, words: list[str]) -> int:
+@_SERVICES.verb("telephony.registry")
+def _telephony(context: Context, words: list[str]) -> None:
     context.line(
         f"last known state:\n  Phone Id=0\n    mCallState={context.state.call_state}\n    mCallIncomingNumber="
     )
-    return 0
 
 
-def _notification(context: Context, words: list[str]) -> int:
+@_SERVICES.verb("notification")
+def _notification(context: Context, words: list[str]) -> None:
     context.line("Current Notification Manager state:\n  Notification List:")
     for note in context.state.notifications:
         context.line(
             f"    NotificationRecord(0x{_hash(note.id)}: pkg={note.package} user=UserHandle{{0}} id={note.id})"
         )
         context.line(f"      android.title=String ({note.title})\n      android.text=String ({note.text})")
-    return 0
 
 
-def _wifi(context: Context, words: list[str]) -> int:
+@_SERVICES.verb("wifi")
+def _wifi(context: Context, words: list[str]) -> None:
     on = context.state.settings.flag("global", "wifi_on")
     context.line(f"Wi-Fi is {'enabled' if on else 'disabled'}")
-    return 0
 
 
-def _bluetooth(context: Context, words: list[str]) -> int:
+@_SERVICES.verb("bluetooth_manager")
+def _bluetooth(context: Context, words: list[str]) -> None:
     on = context.state.settings.flag("global", "bluetooth_on")
     context.line(f"Bluetooth Status\n  enabled: {'true' if on else 'false'}\n  state: {'ON' if on else 'OFF'}")
-    return 0
 
 
-def _memory(context: Context, words: list[str]) -> int:
+@_SERVICES.verb("meminfo")
+def _memory(context: Context, words: list[str]) -> None:
     context.line(
         "Applications Memory Usage (in Kilobytes):\n  Total RAM: 8,134,528K (status normal)\n  Free RAM: 4,412,976K"
     )
-    return 0
 
 
-def _quiet(context: Context, words: list[str]) -> int:
-    return 0
+@_SERVICES.verb("SurfaceFlinger", "alarm", "audio", "batterystats", "connectivity", "cpuinfo", "deviceidle", "gfxinfo")
+@_SERVICES.verb("location", "usagestats")
+def _quiet(context: Context, words: list[str]) -> None:
+    """A service that has nothing to say."""
 
 
-SERVICES: Final[Mapping[str, Service]] = {
-    "SurfaceFlinger": _quiet,
-    "activity": _activity,
-    "alarm": _quiet,
-    "audio": _quiet,
-    "battery": _battery,
-    "batterystats": _quiet,
-    "bluetooth_manager": _bluetooth,
-    "connectivity": _quiet,
-    "cpuinfo": _quiet,
-    "deviceidle": _quiet,
-    "display": _display,
-    "gfxinfo": _quiet,
-    "input": _input,
-    "input_method": _input_method,
-    "location": _quiet,
-    "meminfo": _memory,
-    "notification": _notification,
-    "package": _package,
-    "power": _power,
-    "telephony.registry": _telephony,
-    "usagestats": _quiet,
-    "wifi": _wifi,
-    "window": _window,
-}
-
-
-def _dumpsys(context: Context) -> int:
+@table.command("dumpsys")
+def _dumpsys(context: Context) -> int | None:
     words = list(context.args)
     while words and words[0] in {"-t", "-T"}:
         words = words[2:]
     if not words or words[0] == "-l":
-        context.line("Currently running services:\n  " + "\n  ".join(sorted(SERVICES)))
+        context.line("Currently running services:\n  " + "\n  ".join(sorted(_SERVICES)))
         return 0
-    service = SERVICES.get(words[0])
+    service = _SERVICES.get(words[0])
     if service is None:
-        context.shell.streams.stderr.write(f"Can't find service: {words[0]}\n".encode("utf-8", "replace"))
-        return 1
+        return context.complain(f"Can't find service: {words[0]}")
     return service(context, words[1:])
-
-
-COMMANDS: Final[Mapping[str, Command]] = {"dumpsys": _dumpsys}

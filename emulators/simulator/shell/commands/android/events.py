@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from rlfactory.emulators.device.errors import ActionRejected
 from rlfactory.emulators.device.keys import KEY_NAMES, KEYCODES
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError, Verbs
 
+table = CommandTable()
+_EVENTS: Final = Verbs()
 _SOURCES: Final = frozenset(
     {"dpad", "gamepad", "joystick", "keyboard", "mouse", "stylus", "touchnavigation", "touchpad", "touchscreen"}
     | {"trackball", "rotaryencoder"}
@@ -54,6 +55,7 @@ def _duration(numbers: list[int], position: int, default: int) -> int:
     return min(max(numbers[position], 0), _MAX_DURATION_MS) if len(numbers) > position else default
 
 
+@_EVENTS.verb("tap")
 def _tap(context: Context, words: list[str]) -> None:
     x, y = _numbers(words, 2, 2)
     shell = context.shell
@@ -66,6 +68,7 @@ def _tap(context: Context, words: list[str]) -> None:
         shell.last_tap = (x, y)
 
 
+@_EVENTS.verb("swipe")
 def _swipe(context: Context, words: list[str]) -> None:
     numbers = _numbers(words, 4, 5)
     x1, y1, x2, y2 = numbers[:4]
@@ -78,18 +81,21 @@ def _swipe(context: Context, words: list[str]) -> None:
         context.phone.swipe(x1, y1, x2, y2, duration_ms)
 
 
+@_EVENTS.verb("draganddrop")
 def _drag(context: Context, words: list[str]) -> None:
     numbers = _numbers(words, 4, 5)
     x1, y1, x2, y2 = numbers[:4]
     context.phone.drag(x1, y1, x2, y2, _duration(numbers, 4, 300))
 
 
+@_EVENTS.verb("text")
 def _text(context: Context, words: list[str]) -> None:
     if len(words) != 1:
         raise UsageError("Error: Invalid arguments for command: text")
     context.phone.type_text(words[0].replace("%s", " "))
 
 
+@_EVENTS.verb("keyevent")
 def _keyevent(context: Context, words: list[str]) -> None:
     names = [key_name(word) for word in words if word and not word.startswith("--")]
     if not names:
@@ -99,6 +105,7 @@ def _keyevent(context: Context, words: list[str]) -> None:
         context.phone.key(name)
 
 
+@_EVENTS.verb("keycombination")
 def _combination(context: Context, words: list[str]) -> None:
     if words[:1] == ["-t"]:
         words = words[2:]
@@ -113,22 +120,12 @@ def _combination(context: Context, words: list[str]) -> None:
             context.phone.key(name, meta)
 
 
+@_EVENTS.verb("press", "roll")
 def _nothing(context: Context, words: list[str]) -> None:
     """Events of devices that this phone does not have."""
 
 
-_EVENTS: Final[Mapping[str, Callable[[Context, list[str]], None]]] = {
-    "draganddrop": _drag,
-    "keycombination": _combination,
-    "keyevent": _keyevent,
-    "press": _nothing,
-    "roll": _nothing,
-    "swipe": _swipe,
-    "tap": _tap,
-    "text": _text,
-}
-
-
+@table.command("input")
 def _input(context: Context) -> int:
     words = list(context.args)
     while words and words[0] in _SOURCES:
@@ -144,11 +141,11 @@ def _input(context: Context) -> int:
             context.shell.last_tap = None
         event(context, words[1:])
     except (UsageError, ActionRejected) as error:
-        context.shell.streams.stderr.write(f"{error}\n".encode("utf-8", "replace"))
-        return 255
+        return context.complain(str(error), 255)
     return 0
 
 
+@table.command("ime")
 def _ime(context: Context) -> int:
     settings = context.state.settings
     match context.args:
@@ -164,6 +161,3 @@ def _ime(context: Context) -> int:
         case _:
             raise UsageError("usage: ime list [-a] [-s] | enable ID | disable ID | set ID | reset")
     return 0
-
-
-COMMANDS: Final[Mapping[str, Command]] = {"ime": _ime, "input": _input}

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
 from typing import Final
 
 from rlfactory.emulators.simulator.android.properties import MAX_VALUE_CHARS, properties
 from rlfactory.emulators.simulator.machine.clock import zone_info
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError
 
+table = CommandTable()
 _GROUPS: Final = "0(root),1004(input),1007(log),1011(adb),1015(sdcard_rw),1028(sdcard_r),3001(net_bt_admin),3003(inet)"
 _KERNEL: Final = "5.15.83-android13-8"
 
 
-def _whoami(context: Context) -> int:
+@table.command("whoami")
+def _whoami(context: Context) -> None:
     context.line("root")
-    return 0
 
 
-def _id(context: Context) -> int:
+@table.command("id")
+def _id(context: Context) -> None:
     match context.args:
         case ["-u" | "-g" | "-G"]:
             context.line("0")
@@ -28,10 +29,10 @@ def _id(context: Context) -> int:
             context.line("root")
         case _:
             context.line(f"uid=0(root) gid=0(root) groups={_GROUPS} context=u:r:su:s0")
-    return 0
 
 
-def _uname(context: Context) -> int:
+@table.command("uname")
+def _uname(context: Context) -> None:
     fields = {
         "s": "Linux",
         "n": "localhost",
@@ -42,27 +43,26 @@ def _uname(context: Context) -> int:
     }
     letters = "".join(arg.lstrip("-") for arg in context.args) or "s"
     context.line(" ".join(text for letter, text in fields.items() if letter in letters or "a" in letters))
-    return 0
 
 
-def _hostname(context: Context) -> int:
+@table.command("hostname")
+def _hostname(context: Context) -> None:
     context.line("localhost")
-    return 0
 
 
-def _getprop(context: Context) -> int:
+@table.command("getprop")
+def _getprop(context: Context) -> None:
     values = properties(context.phone)
     match [arg for arg in context.args if arg != "-T"]:
         case []:
-            for name in sorted(values):
-                context.line(f"[{name}]: [{values[name]}]")
+            context.lines(f"[{name}]: [{values[name]}]" for name in sorted(values))
         case [name]:
             context.line(values.get(name, ""))
         case [name, default, *_]:
             context.line(values.get(name, default))
-    return 0
 
 
+@table.command("setprop")
 def _setprop(context: Context) -> int:
     if len(context.args) != 2:
         raise UsageError("needs 2 arguments")
@@ -82,20 +82,20 @@ def _setprop(context: Context) -> int:
     return 0
 
 
+@table.command("which")
 def _which(context: Context) -> int:
-    from rlfactory.emulators.simulator.shell.commands.registry import find_command
-
     status = 0 if context.args else 1
     for name in context.args:
         if name.startswith("-"):
             continue
-        if find_command(posixpath.basename(name)):
+        if posixpath.basename(name) in context.shell.commands:
             context.line(f"/system/bin/{posixpath.basename(name)}")
         else:
             status = 1
     return status
 
 
+@table.command("env", "printenv")
 def _env(context: Context) -> int:
     words = list(context.args)
     shell = context.shell.fork()
@@ -111,19 +111,5 @@ def _env(context: Context) -> int:
             shell.exported.add(name)
     if words:
         return shell.call(words)
-    for name in sorted(shell.exported & shell.variables.keys()):
-        context.line(f"{name}={shell.variables[name]}")
+    context.lines(f"{name}={shell.variables[name]}" for name in sorted(shell.exported & shell.variables.keys()))
     return 0
-
-
-COMMANDS: Final[Mapping[str, Command]] = {
-    "env": _env,
-    "getprop": _getprop,
-    "hostname": _hostname,
-    "id": _id,
-    "printenv": _env,
-    "setprop": _setprop,
-    "uname": _uname,
-    "which": _which,
-    "whoami": _whoami,
-}

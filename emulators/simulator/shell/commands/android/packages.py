@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
 from typing import Final
 
 from rlfactory.emulators.simulator.android.app import App
 from rlfactory.emulators.simulator.android.system_image import install_app
 from rlfactory.emulators.simulator.machine.packages import UnknownPackageError, full_class_name, short_component
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError, Verbs
 
+table = CommandTable()
+_VERBS: Final = Verbs()
 _MAX_MANIFEST: Final = 4 * 1024 * 1024
 
 
-def _pm(context: Context) -> int:
+@table.command("pm", reads=lambda args: "-S" in args)
+def _pm(context: Context) -> int | None:
     verb, rest = (context.args[0] if context.args else ""), _without_user(context.args[1:])
     handler = _VERBS.get(verb)
     if handler is not None:
         return handler(context, rest)
-    if verb in _QUIET:
-        return 0
-    if not verb:
-        context.line("Package manager (package) commands:\n  list packages, path, clear, grant, install, uninstall")
-        return 255
-    context.shell.streams.stderr.write(f"Unknown command: {verb}\n".encode("utf-8", "replace"))
+    if verb:
+        return context.complain(f"Unknown command: {verb}", 255)
+    context.line("Package manager (package) commands:\n  list packages, path, clear, grant, install, uninstall")
     return 255
 
 
-_QUIET: Final = frozenset(
-    {"set-home-activity", "set-permission-flags", "clear-permission-flags", "trim-caches", "compile", "bg-dexopt-job"}
-    | {"reconcile-secondary-dex-files", "set-installer", "reset-permissions", "wait-for-handler", "install-abandon"}
-)
+@_VERBS.verb("bg-dexopt-job", "clear-permission-flags", "compile", "install-abandon", "reconcile-secondary-dex-files")
+@_VERBS.verb("reset-permissions", "set-home-activity", "set-installer", "set-permission-flags", "trim-caches")
+@_VERBS.verb("wait-for-handler")
+def _nothing(context: Context, words: list[str]) -> None:
+    """Accepted, and without effect on this phone."""
 
 
 def _without_user(words: list[str]) -> list[str]:
@@ -56,10 +56,11 @@ def _apk(app: App) -> str:
 # --- looking -------------------------------------------------------------------------------------------------------
 
 
-def _list(context: Context, words: list[str]) -> int:
+@_VERBS.verb("list")
+def _list(context: Context, words: list[str]) -> None:
     match words:
         case ["packages" | "package", *options]:
-            return _list_packages(context, options)
+            _list_packages(context, options)
         case ["users", *_]:
             context.line("Users:\n\tUserInfo{0:Owner:c13} running")
         case ["features", *_]:
@@ -68,10 +69,9 @@ def _list(context: Context, words: list[str]) -> int:
             pass
         case _:
             raise UsageError("Error: unknown list type")
-    return 0
 
 
-def _list_packages(context: Context, options: list[str]) -> int:
+def _list_packages(context: Context, options: list[str]) -> None:
     letters = "".join(option[1:] for option in options if option.startswith("-"))
     filters = [option for option in options if not option.startswith("-")]
     for app in sorted(context.phone.system.apps(), key=lambda app: app.package):
@@ -90,9 +90,9 @@ def _list_packages(context: Context, options: list[str]) -> int:
                 + (f" versionCode:{app.version_code}" if "--show-versioncode" in options else "")
                 + (f" uid:{entry.uid}" if "U" in letters else "")
             )
-    return 0
 
 
+@_VERBS.verb("path")
 def _path(context: Context, words: list[str]) -> int:
     app = context.phone.system.app(words[0]) if words else None
     if app is None:
@@ -101,25 +101,27 @@ def _path(context: Context, words: list[str]) -> int:
     return 0
 
 
+@_VERBS.verb("dump")
 def _dump(context: Context, words: list[str]) -> int:
     return context.run(["dumpsys", "package", *words])
 
 
-def _resolve(context: Context, words: list[str]) -> int:
+@_VERBS.verb("resolve-activity")
+def _resolve(context: Context, words: list[str]) -> None:
     """`pm resolve-activity --brief [-a ACTION] [-c CATEGORY] PACKAGE`."""
     names = [word for word in words if not word.startswith("-") and not word.startswith("android.intent.")]
     app = context.phone.system.app(names[-1].partition("/")[0]) if names else None
     if app is None:
         context.line("No activity found")
-        return 0
+        return
     component = short_component(app.package, app.activities[0].name)
     if "--brief" in words:
         context.line("priority=0 preferredOrder=0 match=0x108000 specificIndex=-1 isDefault=true")
     context.line(component)
-    return 0
 
 
-def _query_activities(context: Context, words: list[str]) -> int:
+@_VERBS.verb("query-activities")
+def _query_activities(context: Context, words: list[str]) -> None:
     """The launcher's entries; other queries find nothing."""
     wants_launcher = "android.intent.category.LAUNCHER" in words or not words
     apps = [app for app in context.phone.system.apps() if not app.hidden] if wants_launcher else []
@@ -129,12 +131,12 @@ def _query_activities(context: Context, words: list[str]) -> int:
         context.line(f"  Activity #{number}:\n    priority=0 preferredOrder=0 match=0x108000 specificIndex=-1")
         context.line(f"    ActivityInfo:\n      name={name}\n      packageName={app.package}")
         context.line(f"      labelRes=0x0 nonLocalizedLabel={app.label} icon=0x7f0d0000 banner=0x0")
-    return 0
 
 
 # --- changing ------------------------------------------------------------------------------------------------------
 
 
+@_VERBS.verb("clear")
 def _clear(context: Context, words: list[str]) -> int:
     if not words or context.phone.system.app(words[0]) is None:
         context.line("Failed")
@@ -145,25 +147,18 @@ def _clear(context: Context, words: list[str]) -> int:
     return 0
 
 
-def _grant(context: Context, words: list[str]) -> int:
-    return _permission(context, words, granted=True)
-
-
-def _revoke(context: Context, words: list[str]) -> int:
-    return _permission(context, words, granted=False)
-
-
-def _permission(context: Context, words: list[str], *, granted: bool) -> int:
+@_VERBS.verb("grant", "revoke")
+def _permission(context: Context, words: list[str]) -> None:
     if len(words) < 2:
         raise UsageError("Error: no permission specified")
     package, permission = words[0], words[1]
     _installed(context, package)
     full = permission if "." in permission else f"android.permission.{permission}"
     packages = context.state.packages
-    (packages.grant if granted else packages.revoke)(package, full)
-    return 0
+    (packages.grant if context.args[0] == "grant" else packages.revoke)(package, full)
 
 
+@_VERBS.verb("install")
 def _install(context: Context, words: list[str]) -> int:
     """Install a package that this phone knows, from a file or (`-S size`) from standard input."""
     sized, paths = False, []
@@ -214,6 +209,7 @@ def _app_of(context: Context, apk: bytes) -> App | None:
     return max(matches, key=lambda app: len(app.package), default=None)
 
 
+@_VERBS.verb("uninstall")
 def _uninstall(context: Context, words: list[str]) -> int:
     names = [word for word in words if not word.startswith("-")]
     app = context.phone.system.app(names[0]) if names else None
@@ -230,33 +226,16 @@ def _uninstall(context: Context, words: list[str]) -> int:
     return 0
 
 
-def _enable(context: Context, words: list[str]) -> int:
+@_VERBS.verb("enable", "disable", "disable-user", "default-state")
+def _enable(context: Context, words: list[str]) -> None:
     package = words[0].partition("/")[0] if words else ""
     _installed(context, package)
     state = {"enable": "enabled", "default-state": "default"}.get(context.args[0], "disabled-user")
     context.line(f"Package {package} new state: {state}")
-    return 0
 
 
-_VERBS: Final = {
-    "clear": _clear,
-    "default-state": _enable,
-    "disable": _enable,
-    "disable-user": _enable,
-    "dump": _dump,
-    "enable": _enable,
-    "grant": _grant,
-    "install": _install,
-    "list": _list,
-    "path": _path,
-    "query-activities": _query_activities,
-    "resolve-activity": _resolve,
-    "revoke": _revoke,
-    "uninstall": _uninstall,
-}
-
-
-def _appops(context: Context) -> int:
+@table.command("appops")
+def _appops(context: Context) -> None:
     match _without_user(context.args):
         case ["set", package, operation, mode]:
             _installed(context, package)
@@ -271,13 +250,9 @@ def _appops(context: Context) -> int:
             pass
         case _:
             raise UsageError("usage: appops set|get|reset PACKAGE [OP [MODE]]")
-    return 0
 
 
-def _bmgr(context: Context) -> int:
+@table.command("bmgr")
+def _bmgr(context: Context) -> None:
     if context.args[:1] == ["enabled"]:
         context.line("Backup Manager currently disabled")
-    return 0
-
-
-COMMANDS: Final[Mapping[str, Command]] = {"appops": _appops, "bmgr": _bmgr, "pm": _pm}

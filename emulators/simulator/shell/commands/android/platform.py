@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context
 
+table = CommandTable()
 _WLAN: Final = """wlan0     Link encap:Ethernet  HWaddr 02:15:b2:00:00:00
           inet addr:10.0.2.16  Bcast:10.0.2.255  Mask:255.255.255.0
           UP BROADCAST RUNNING MULTICAST  MTU:1500  Metric:1
@@ -27,21 +27,20 @@ def _wifi_on(context: Context) -> bool:
     return context.state.settings.flag("global", "wifi_on")
 
 
-def _ifconfig(context: Context) -> int:
+@table.command("ifconfig")
+def _ifconfig(context: Context) -> None:
     names = [arg for arg in context.args if not arg.startswith("-")]
-    wanted = names or ["lo", "wlan0"]
-    status = 0
-    for name in wanted:
+    for name in names or ["lo", "wlan0"]:
         if name == "lo":
             context.out(_LOOPBACK)
         elif name == "wlan0" and _wifi_on(context):
             context.out(_WLAN)
         elif names:
-            status = context.fail(f"{name}: No such device")
-    return status
+            context.fail(f"{name}: No such device")
 
 
-def _ip(context: Context) -> int:
+@table.command("ip")
+def _ip(context: Context) -> None:
     if {"addr", "address", "a"} & set(context.args):
         context.line("1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536\n    inet 127.0.0.1/8 scope host lo")
         if _wifi_on(context):
@@ -50,27 +49,24 @@ def _ip(context: Context) -> int:
             )
     elif {"route", "r"} & set(context.args) and _wifi_on(context):
         context.line("10.0.2.0/24 dev wlan0 proto kernel scope link src 10.0.2.16")
-    return 0
 
 
+@table.command("ping")
 def _ping(context: Context) -> int:
     """There is no network behind the phone."""
     hosts = [arg for arg in context.args if not arg.startswith("-") and not arg.isdigit()]
     return context.fail(f"unknown host {hosts[-1] if hosts else ''}", 2)
 
 
-def _logcat(context: Context) -> int:
+@table.command("logcat")
+def _logcat(context: Context) -> None:
     """The log is empty: `-d` prints its heads, a stream ends at once, clearing works."""
     if "-c" not in context.args and "--clear" not in context.args and ("-d" in context.args or "-t" in context.args):
         context.line("--------- beginning of main")
-    return 0
 
 
-def _log(context: Context) -> int:
-    return 0
-
-
-def _reboot(context: Context) -> int:
+@table.command("reboot")
+def _reboot(context: Context) -> None:
     """Restart the interface: every app but the home screen ends."""
     navigator = context.phone.navigator
     home = context.state.tasks.home.package
@@ -81,33 +77,14 @@ def _reboot(context: Context) -> int:
         navigator.remove_task(task.id)
     context.state.view.overlay = ""
     navigator.home()
-    return 0
 
 
-def _nothing(context: Context) -> int:
-    return 0
-
-
-def _getenforce(context: Context) -> int:
+@table.command("getenforce")
+def _getenforce(context: Context) -> None:
     context.line("Permissive")
-    return 0
 
 
-COMMANDS: Final[Mapping[str, Command]] = {
-    "atrace": _nothing,
-    "chattr": _nothing,
-    "clear": _nothing,
-    "getenforce": _getenforce,
-    "ifconfig": _ifconfig,
-    "ip": _ip,
-    "iptables": _nothing,
-    "log": _log,
-    "logcat": _logcat,
-    "mount": _nothing,
-    "netstat": _nothing,
-    "ping": _ping,
-    "reboot": _reboot,
-    "start": _nothing,
-    "stop": _nothing,
-    "umount": _nothing,
-}
+@table.command("atrace", "chattr", "clear", "iptables", "log", "mount", "netstat", "setenforce", "start", "stop")
+@table.command("sync", "umount")
+def _nothing(context: Context) -> None:
+    """Accepted, and without effect on this phone."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from shlex import quote
 from typing import Final
 
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError
 from rlfactory.emulators.simulator.shell.commands.files.naming import user_name
 
+table = CommandTable()
 _NATIVE: Final = (
     (1, 0, "root", "init"),
     (2, 0, "root", "[kthreadd]"),
@@ -34,65 +34,74 @@ def _table(context: Context) -> list[tuple[int, int, str, str]]:
     return sorted([*_NATIVE, *apps])
 
 
-def _ps(context: Context) -> int:
+@table.command("ps")
+def _ps(context: Context) -> None:
     if "-o" in context.args:
-        return _ps_columns(context)
+        _ps_columns(context)
+        return
     context.line("USER            PID   PPID     VSZ    RSS WCHAN            ADDR S NAME")
     for pid, parent, user, name in _table(context):
         context.line(f"{user:<12} {pid:>6} {parent:>6} {13000000:>7} {98304:>6} {0:<10} {0:>10} S {name}")
-    return 0
 
 
-def _ps_columns(context: Context) -> int:
+def _ps_columns(context: Context) -> None:
     columns = context.args[context.args.index("-o") + 1 :][:1] or ["PID,NAME"]
     names = [column.split("=")[0].upper() for column in columns[0].split(",")]
     context.line(" ".join(names))
     for pid, parent, user, name in _table(context):
         cells = {"PID": str(pid), "PPID": str(parent), "USER": user, "NAME": name, "CMD": name, "ARGS": name, "S": "S"}
         context.line(" ".join(cells.get(column, "-") for column in names))
-    return 0
 
 
+def _words(context: Context) -> list[str]:
+    """Return the arguments that are no options."""
+    return [arg for arg in context.args if not arg.startswith("-")]
+
+
+@table.command("pidof")
 def _pidof(context: Context) -> int:
-    wanted = [arg for arg in context.args if not arg.startswith("-")]
+    wanted = _words(context)
     found = [str(pid) for pid, _, _, name in _table(context) if name in wanted]
     if found:
         context.line(" ".join(found))
     return 0 if found else 1
 
 
+@table.command("pgrep")
 def _pgrep(context: Context) -> int:
-    wanted = [arg for arg in context.args if not arg.startswith("-")]
+    wanted = _words(context)
     found = [pid for pid, _, _, name in _table(context) if any(word in name for word in wanted)]
-    for pid in found:
-        context.line(str(pid))
+    context.lines(map(str, found))
     return 0 if found else 1
 
 
-def _kill(context: Context) -> int:
-    pids = [arg for arg in context.args if not arg.startswith("-")]
+@table.command("kill")
+def _kill(context: Context) -> None:
+    pids = _words(context)
     if not pids:
         raise UsageError("Needs 1 argument")
-    status = 0
     for pid in pids:
         owner = next((name for number, _, _, name in _table(context) if str(number) == pid), None)
         if owner is None:
-            status = context.fail(f"bad pid '{pid}'" if not pid.isdigit() else f"{pid}: No such process")
+            context.fail(f"bad pid '{pid}'" if not pid.isdigit() else f"{pid}: No such process")
         elif owner in context.state.packages.processes:
             context.phone.navigator.force_stop(owner)
-    return status
 
 
-def _killall(context: Context) -> int:
-    status = 0
-    for name in [arg for arg in context.args if not arg.startswith("-")]:
+@table.command("killall")
+def _killall(context: Context) -> None:
+    for name in _words(context):
         if name in context.state.packages.processes:
             context.phone.navigator.force_stop(name)
         else:
-            status = context.fail(f"{name}: No such process")
-    return status
+            context.fail(f"{name}: No such process")
 
 
+def _sh_reads(args: list[str]) -> bool:
+    return "-c" not in args and all(arg.startswith("-") for arg in args)
+
+
+@table.command("sh", reads=_sh_reads)
 def _sh(context: Context) -> int:
     words = list(context.args)
     shell = context.shell.fork()
@@ -111,9 +120,10 @@ def _sh(context: Context) -> int:
     if words and "s" not in flags:
         shell.name, shell.positional = words[0], words[1:]
         return shell.nested_text(context.read(words[0]).decode("utf-8", "surrogateescape"))
-    return shell.nested_text(context.stdin().decode("utf-8", "surrogateescape"))
+    return shell.nested_text(context.stdin_text())
 
 
+@table.command("su")
 def _su(context: Context) -> int:
     words = list(context.args)
     while words and (words[0] in {"-", "-l", "-p", "-m", "--login"} or words[0] in {"0", "root", "shell", "2000"}):
@@ -121,12 +131,13 @@ def _su(context: Context) -> int:
     if words[:1] == ["-c"]:
         return context.shell.fork().nested_text(" ".join(words[1:]))
     if not words:
-        return context.shell.fork().nested_text(context.stdin().decode("utf-8", "surrogateescape"))
+        return context.shell.fork().nested_text(context.stdin_text())
     return context.run(words)
 
 
+@table.command("ionice", "nice", "nohup", "setsid", "time", wraps=True)
 def _wrapper(context: Context) -> int:
-    """nohup, nice, ionice, setsid, time, busybox: run the rest of the words."""
+    """Run the rest of the words."""
     words = list(context.args)
     while words and words[0].startswith("-"):
         words.pop(0)
@@ -136,10 +147,11 @@ def _wrapper(context: Context) -> int:
         return 0
     status = context.shell.fork().nested_text(" ".join(quote(word) for word in words))
     if context.name == "time":
-        context.shell.streams.stderr.write(b"real 0m0.01s\nuser 0m0.00s\nsys 0m0.00s\n")
+        context.complain("real 0m0.01s\nuser 0m0.00s\nsys 0m0.00s")
     return status
 
 
+@table.command("timeout")
 def _timeout(context: Context) -> int:
     words = list(context.args)
     while words and words[0].startswith("-"):
@@ -151,37 +163,11 @@ def _timeout(context: Context) -> int:
     return context.run(words[1:])
 
 
+@table.command("toybox", "busybox", wraps=True)
 def _toybox(context: Context) -> int:
-    from rlfactory.emulators.simulator.shell.commands.registry import COMMANDS as ALL
-
     if not context.args:
-        context.line(" ".join(sorted(ALL)))
+        context.line(" ".join(sorted(context.shell.commands)))
         return 0
-    if context.args[0] not in ALL:
+    if context.args[0] not in context.shell.commands:
         return context.fail(f"Unknown command {context.args[0]}", 127)
     return context.run(context.args)
-
-
-def _nothing(context: Context) -> int:
-    return 0
-
-
-COMMANDS: Final[Mapping[str, Command]] = {
-    "busybox": _toybox,
-    "ionice": _wrapper,
-    "kill": _kill,
-    "killall": _killall,
-    "nice": _wrapper,
-    "nohup": _wrapper,
-    "pgrep": _pgrep,
-    "pidof": _pidof,
-    "ps": _ps,
-    "setenforce": _nothing,
-    "setsid": _wrapper,
-    "sh": _sh,
-    "su": _su,
-    "sync": _nothing,
-    "time": _wrapper,
-    "timeout": _timeout,
-    "toybox": _toybox,
-}

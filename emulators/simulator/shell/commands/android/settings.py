@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 from rlfactory.emulators.simulator.android.radios import put_setting
 from rlfactory.emulators.simulator.machine.clock import zone_info
 from rlfactory.emulators.simulator.machine.settings_tables import NAMESPACES
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError, Verbs
 
+table = CommandTable()
 _PARCEL: Final = "Result: Parcel(00000000    '....')"
 
 
+@table.command("settings")
 def _settings(context: Context) -> int:
     words = list(context.args)
     while "--user" in words:
@@ -31,11 +33,9 @@ def _settings(context: Context) -> int:
             value = dict(tables.items(namespace)).get(key)
             context.line("null" if value is None else value)
         case "list", []:
-            for key, value in tables.items(namespace):
-                context.line(f"{key}={value}")
+            context.lines(f"{key}={value}" for key, value in tables.items(namespace))
         case "put", [key, value, *_]:
-            put_setting(context.state, namespace, key, value)
-            context.phone.invalidate()
+            _put(context, namespace, key, value)
         case "delete", [key]:
             context.line(f"Deleted {int(tables.delete(namespace, key))} rows")
             context.phone.invalidate()
@@ -47,12 +47,12 @@ def _settings(context: Context) -> int:
 
 
 def _settings_usage(context: Context) -> int:
-    context.shell.streams.stderr.write(
-        b"Settings provider (settings) commands:\n"
-        b"  get|delete NAMESPACE KEY\n  put NAMESPACE KEY VALUE\n  list NAMESPACE\n"
-        b"NAMESPACE is one of {system, secure, global}\n"
+    return context.complain(
+        "Settings provider (settings) commands:\n"
+        "  get|delete NAMESPACE KEY\n  put NAMESPACE KEY VALUE\n  list NAMESPACE\n"
+        "NAMESPACE is one of {system, secure, global}",
+        255,
     )
-    return 255
 
 
 # --- radios --------------------------------------------------------------------------------------------------------
@@ -68,6 +68,7 @@ def _switch(context: Context, word: str, change: Callable[[bool], None]) -> int:
     return 0
 
 
+@table.command("svc")
 def _svc(context: Context) -> int:
     system = context.phone.system
     match context.args:
@@ -95,6 +96,7 @@ def _put(context: Context, namespace: str, key: str, value: str) -> None:
     context.phone.invalidate()
 
 
+@table.command("service")
 def _service(context: Context) -> int:
     match context.args:
         case ["call", "alarm", "3", "s16", zone, *_]:
@@ -128,20 +130,16 @@ def _set_zone(context: Context, zone: str) -> None:
 # --- cmd -----------------------------------------------------------------------------------------------------------
 
 _SAME_AS: Final = {
-    "activity": "am",
-    "appops": "appops",
-    "content": "content",
-    "input": "input",
-    "package": "pm",
-    "settings": "settings",
-    "window": "wm",
+    **{name: name for name in ("appops", "content", "input", "settings")},
+    **{"activity": "am", "package": "pm", "window": "wm"},
 }
+_SERVICES: Final = Verbs()
 
 
-def _cmd(context: Context) -> int:
+@table.command("cmd", reads=lambda args: "-S" in args)
+def _cmd(context: Context) -> int | None:
     if not context.args:
-        context.shell.streams.stderr.write(b"cmd: No service specified; use -l to list all running services\n")
-        return 20
+        return context.fail("No service specified; use -l to list all running services", 20)
     service, *rest = context.args
     if service in {"-l", "-w"}:
         context.line("Currently running services:\n  " + "\n  ".join(sorted({*_SAME_AS, *_SERVICES})))
@@ -150,32 +148,30 @@ def _cmd(context: Context) -> int:
         return context.run([_SAME_AS[service], *rest])
     handler = _SERVICES.get(service)
     if handler is None:
-        context.shell.streams.stderr.write(f"cmd: Can't find service: {service}\n".encode("utf-8", "replace"))
-        return 20
+        return context.fail(f"Can't find service: {service}", 20)
     return handler(context, rest)
 
 
 def _unknown(context: Context, words: list[str]) -> int:
-    context.shell.streams.stderr.write(f"Unknown command: {' '.join(words)[:80]}\n".encode("utf-8", "replace"))
-    return 255
+    return context.complain(f"Unknown command: {' '.join(words)[:80]}", 255)
 
 
-def _cmd_wifi(context: Context, words: list[str]) -> int:
+@_SERVICES.verb("wifi")
+def _cmd_wifi(context: Context, words: list[str]) -> None:
     match words:
         case ["set-wifi-enabled", word]:
-            return _switch(context, word, context.phone.system.set_wifi)
+            _switch(context, word, context.phone.system.set_wifi)
         case ["status"]:
             on = context.state.settings.flag("global", "wifi_on")
             context.line(f"Wifi is {'enabled' if on else 'disabled'}")
-            return 0
-        case _:
-            return 0
 
 
+@_SERVICES.verb("bluetooth_manager")
 def _cmd_bluetooth(context: Context, words: list[str]) -> int:
     return _switch(context, words[0] if words else "", context.phone.system.set_bluetooth)
 
 
+@_SERVICES.verb("connectivity")
 def _cmd_connectivity(context: Context, words: list[str]) -> int:
     match words:
         case ["airplane-mode"]:
@@ -188,6 +184,7 @@ def _cmd_connectivity(context: Context, words: list[str]) -> int:
             return _unknown(context, words)
 
 
+@_SERVICES.verb("statusbar")
 def _cmd_statusbar(context: Context, words: list[str]) -> int:
     match words[:1]:
         case ["expand-notifications" | "expand-settings"]:
@@ -201,6 +198,7 @@ def _cmd_statusbar(context: Context, words: list[str]) -> int:
     return 0
 
 
+@_SERVICES.verb("uimode")
 def _cmd_uimode(context: Context, words: list[str]) -> int:
     modes = {"no": "1", "yes": "2", "auto": "0"}
     match words:
@@ -216,13 +214,13 @@ def _cmd_uimode(context: Context, words: list[str]) -> int:
     return 0
 
 
-def _cmd_notification(context: Context, words: list[str]) -> int:
+@_SERVICES.verb("notification")
+def _cmd_notification(context: Context, words: list[str]) -> None:
     if words[:1] == ["list"]:
-        for note in context.state.notifications:
-            context.line(f"0|{note.package}|{note.id}|null|10000")
-    return 0
+        context.lines(f"0|{note.package}|{note.id}|null|10000" for note in context.state.notifications)
 
 
+@_SERVICES.verb("clipboard")
 def _cmd_clipboard(context: Context, words: list[str]) -> int:
     match words:
         case ["get", *_]:
@@ -234,23 +232,6 @@ def _cmd_clipboard(context: Context, words: list[str]) -> int:
     return 0
 
 
-def _cmd_nothing(context: Context, words: list[str]) -> int:
-    return 0
-
-
-_SERVICES: Final[Mapping[str, Callable[[Context, list[str]], int]]] = {
-    "bluetooth_manager": _cmd_bluetooth,
-    "clipboard": _cmd_clipboard,
-    "connectivity": _cmd_connectivity,
-    "device_config": _cmd_nothing,
-    "jobscheduler": _cmd_nothing,
-    "notification": _cmd_notification,
-    "overlay": _cmd_nothing,
-    "power": _cmd_nothing,
-    "role": _cmd_nothing,
-    "statusbar": _cmd_statusbar,
-    "uimode": _cmd_uimode,
-    "wifi": _cmd_wifi,
-}
-
-COMMANDS: Final[Mapping[str, Command]] = {"cmd": _cmd, "service": _service, "settings": _settings, "svc": _svc}
+@_SERVICES.verb("device_config", "jobscheduler", "overlay", "power", "role")
+def _cmd_nothing(context: Context, words: list[str]) -> None:
+    """Accepted, and without effect on this phone."""

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from rlfactory.emulators.simulator.machine.clock import NS_PER_MS, zone_info
-from rlfactory.emulators.simulator.phone import MAX_WAIT_MS
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError
+from rlfactory.emulators.simulator.machine.clock import MAX_WAIT_MS, NS_PER_MS, zone_info
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError
 
+table = CommandTable()
 _DEFAULT_FORMAT: Final = "%a %b %e %H:%M:%S %Z %Y"
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _POSIX: Final = re.compile(r"(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?(\d\d)?(?:\.(\d\d))?")
 
 
-def _date(context: Context) -> int:
+@table.command("date")
+def _date(context: Context) -> None:
     zone = zone_info(context.state.clock.zone)
     when = context.state.clock.now()
     template, setting = _DEFAULT_FORMAT, None
@@ -42,7 +42,6 @@ def _date(context: Context) -> int:
         context.state.clock.set_wall(round(setting.timestamp() * 1000) * NS_PER_MS)
         context.phone.invalidate()
     context.line(_formatted(when.astimezone(zone), template))
-    return 0
 
 
 def _parsed(text: str, now: datetime, zone: tzinfo) -> datetime:
@@ -69,7 +68,8 @@ def _formatted(when: datetime, template: str) -> str:
     return when.strftime(template)
 
 
-def _sleep(context: Context) -> int:
+@table.command("sleep")
+def _sleep(context: Context) -> None:
     total = 0.0
     for word in context.args:
         match = re.fullmatch(r"(\d{0,9}\.?\d*)([smhd]?)", word)
@@ -79,20 +79,16 @@ def _sleep(context: Context) -> int:
     if total * 1000 > MAX_WAIT_MS:
         raise UsageError(f"{total:g} s is more than this phone waits ({MAX_WAIT_MS // 1000} s)")
     context.phone.advance(round(total * 1000))
-    return 0
 
 
-def _usleep(context: Context) -> int:
+@table.command("usleep")
+def _usleep(context: Context) -> None:
     if not context.args or not context.args[0].isdigit():
         raise UsageError("needs microseconds")
     context.phone.advance(min(int(context.args[0]) // 1000, MAX_WAIT_MS))
-    return 0
 
 
-def _uptime(context: Context) -> int:
+@table.command("uptime")
+def _uptime(context: Context) -> None:
     minutes = context.state.clock.uptime_ms() // 60_000
     context.line(f" {context.state.clock.now():%H:%M:%S} up {minutes} min,  0 users,  load average: 0.00, 0.00, 0.00")
-    return 0
-
-
-COMMANDS: Final[Mapping[str, Command]] = {"date": _date, "sleep": _sleep, "uptime": _uptime, "usleep": _usleep}

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping
 from typing import Final
 
 from rlfactory.emulators.device.device import ImageSpec
 from rlfactory.emulators.device.ui import to_xml
 from rlfactory.emulators.simulator.android.radios import put_setting
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError
 from rlfactory.emulators.simulator.view.drawing.render import rgba
 
+table = CommandTable()
 _DEFAULT_DUMP: Final = "/sdcard/window_dump.xml"
 _RGBA_8888: Final = 1
 _SRGB: Final = 1
 
 
+@table.command("wm")
 def _wm(context: Context) -> int:
     config, display = context.phone.config, context.state.display
     match context.args:
@@ -63,7 +64,8 @@ def _density(text: str) -> int:
     return int(text)
 
 
-def _screencap(context: Context) -> int:
+@table.command("screencap")
+def _screencap(context: Context) -> None:
     words = [word for word in context.args if word not in {"-p", "-a"}]
     if words[:1] == ["-d"]:
         words = words[2:]
@@ -73,7 +75,6 @@ def _screencap(context: Context) -> int:
         context.files.write(context.path(words[-1]), data)
     else:
         context.write(data)
-    return 0
 
 
 def _raw(context: Context) -> bytes:
@@ -82,7 +83,8 @@ def _raw(context: Context) -> bytes:
     return struct.pack("<4I", scene.width_px, scene.height_px, _RGBA_8888, _SRGB) + rgba(scene)
 
 
-def _uiautomator(context: Context) -> int:
+@table.command("uiautomator")
+def _uiautomator(context: Context) -> None:
     if context.args[:1] != ["dump"]:
         raise UsageError("usage: uiautomator dump [--compressed] [file]")
     names = [word for word in context.args[1:] if not word.startswith("--")]
@@ -90,12 +92,7 @@ def _uiautomator(context: Context) -> int:
     text = to_xml(context.phone.ui_tree(), rotation=context.state.display.rotation)
     if target in {"/dev/tty", "/dev/stdout"}:
         context.out(text)
-        context.line(f"UI hierchary dumped to: {target}")
-        return 0
-    context.files.write(context.path(target), text.encode("utf-8", "replace"))
+    else:
+        context.files.write(context.path(target), text.encode("utf-8", "replace"))
     # The misspelling is Android's, and clients look for it.
     context.line(f"UI hierchary dumped to: {target}")
-    return 0
-
-
-COMMANDS: Final[Mapping[str, Command]] = {"screencap": _screencap, "uiautomator": _uiautomator, "wm": _wm}

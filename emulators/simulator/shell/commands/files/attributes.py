@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError, split_options
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError
 from rlfactory.emulators.simulator.shell.commands.files.naming import user_id
+
+table = CommandTable()
 
 _SYMBOLIC: Final = re.compile(r"([ugoa]*)([-+=])([rwxXst]*)")
 _SHIFTS: Final = {"u": 6, "g": 3, "o": 0}
@@ -38,20 +40,16 @@ def parsed_mode(text: str, before: int, *, is_dir: bool) -> int:
     return mode
 
 
-def _apply(context: Context, operands: list[str], change: Callable[[str], None], *, recursive: bool) -> int:
-    status = 0
+def _apply(context: Context, operands: list[str], change: Callable[[str], object], *, recursive: bool) -> None:
     for operand in operands:
         path = context.path(operand)
-        try:
+        with context.attempt(operand):
             for at in context.files.walk(path) if recursive else [path]:
                 change(at)
-        except OSError as error:
-            context.error(f"'{operand}': {error.strerror}")
-            status = 1
-    return status
 
 
-def _chmod(context: Context) -> int:
+@table.command("chmod")
+def _chmod(context: Context) -> None:
     # A symbolic mode such as -w looks like an option; take the first word that is a mode.
     recursive = any(re.fullmatch(r"-[Rvf]+", arg) and "R" in arg for arg in context.args)
     words = [arg for arg in context.args if not re.fullmatch(r"-[Rvf]+", arg)]
@@ -64,14 +62,12 @@ def _chmod(context: Context) -> int:
         entry = context.files.stat(path)
         context.files.set_mode(path, parsed_mode(mode, entry.mode, is_dir=entry.is_dir))
 
-    return _apply(context, operands, change, recursive=recursive)
+    _apply(context, operands, change, recursive=recursive)
 
 
-def _chown(context: Context) -> int:
-    options, operands = split_options(context.args, "RHLPfhv")
-    if len(operands) < 2:
-        raise UsageError("Needs 2 arguments")
-    owner, *paths = operands
+@table.command("chown", "chgrp", flags="RHLPfhv", least=2)
+def _chown(context: Context) -> None:
+    owner, *paths = context.operands
     if context.name == "chgrp":
         owner = ":" + owner
     user, _, group = owner.replace(".", ":", 1).partition(":")
@@ -82,50 +78,40 @@ def _chown(context: Context) -> int:
         gid = user_id(group) if group else entry.gid
         context.files.set_owner(path, uid, gid)
 
-    return _apply(context, paths, change, recursive="R" in options)
+    _apply(context, paths, change, recursive="R" in context.options)
 
 
-def _chcon(context: Context) -> int:
+@table.command("chcon", flags="hRv", least=2)
+def _chcon(context: Context) -> None:
     """Labels are not kept: every file of a kind has one label here."""
-    options, operands = split_options(context.args, "hRv")
-    if len(operands) < 2:
-        raise UsageError("Needs 2 arguments")
-    return _apply(context, operands[1:], lambda path: _check(context, path), recursive="R" in options)
+    _apply(context, context.operands[1:], context.files.stat, recursive="R" in context.options)
 
 
-def _restorecon(context: Context) -> int:
-    options, operands = split_options(context.args, "DFRnrv")
-    return _apply(context, operands, lambda path: _check(context, path), recursive="R" in options)
+@table.command("restorecon", flags="DFRnrv")
+def _restorecon(context: Context) -> None:
+    _apply(context, context.operands, context.files.stat, recursive="R" in context.options)
 
 
-def _check(context: Context, path: str) -> None:
-    context.files.stat(path)
-
-
-def _basename(context: Context) -> int:
-    options, operands = split_options(context.args, "a", "s")
-    if not operands:
-        raise UsageError("Needs 1 argument")
+@table.command("basename", flags="a", with_value="s", least=1)
+def _basename(context: Context) -> None:
+    options, operands = context.options, context.operands
     several = "a" in options or "s" in options
     suffix = options.get("s", operands[1] if len(operands) > 1 and not several else "")
     for operand in operands if several else operands[:1]:
         name = posixpath.basename(operand.rstrip("/")) or ("/" if operand else "")
         context.line(name.removesuffix(suffix) if name != suffix else name)
-    return 0
 
 
-def _dirname(context: Context) -> int:
-    if not context.args:
-        raise UsageError("Needs 1 argument")
-    for operand in context.args:
+@table.command("dirname", flags="", least=1)
+def _dirname(context: Context) -> None:
+    for operand in context.operands:
         stripped = operand.rstrip("/")
         folder = posixpath.dirname(stripped).rstrip("/") or ("/" if operand.startswith("/") else ".")
         context.line(folder)
-    return 0
 
 
-def _realpath(context: Context) -> int:
-    status = 0
+@table.command("realpath", "readlink")
+def _realpath(context: Context) -> None:
     for operand in context.args:
         if operand.startswith("-"):
             continue
@@ -133,18 +119,4 @@ def _realpath(context: Context) -> int:
         if context.files.exists(path):
             context.line(context.files.resolve(path))
         else:
-            status = context.fail(f"{operand}: No such file or directory")
-    return status
-
-
-COMMANDS: Final[Mapping[str, Command]] = {
-    "basename": _basename,
-    "chcon": _chcon,
-    "chgrp": _chown,
-    "chmod": _chmod,
-    "chown": _chown,
-    "dirname": _dirname,
-    "readlink": _realpath,
-    "realpath": _realpath,
-    "restorecon": _restorecon,
-}
+            context.fail(f"{operand}: No such file or directory")

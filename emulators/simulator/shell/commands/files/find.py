@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rlfactory.emulators.simulator.machine.filesystem import FileEntry
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError
 from rlfactory.emulators.simulator.shell.commands.files.naming import user_id
 from rlfactory.emulators.simulator.shell.patterns import Pattern
 
+table = CommandTable()
 _MAX_DEPTH: Final = 32
 _SIZES: Final = {"": 512, "b": 512, "c": 1, "w": 2, "k": 1024, "M": 1024**2, "G": 1024**3}
 
@@ -255,7 +256,7 @@ def _delete(context: Context, item: _Item) -> bool:
     try:
         context.files.remove(item.path)
     except OSError as error:
-        context.error(f"{item.name}: {error.strerror}")
+        context.fail(f"{item.name}: {error.strerror}")
         return False
     return True
 
@@ -273,6 +274,7 @@ def _items(context: Context, start: str, plan: _Plan) -> list[_Item]:
     return items
 
 
+@table.command("find")
 def _find(context: Context) -> int:
     starts = []
     words = list(context.args)
@@ -308,6 +310,3 @@ def _visit(context: Context, items: list[_Item], test: _Test, plan: _Plan) -> No
 
 def _is_pruned(path: str, pruned: set[str]) -> bool:
     return any(path.startswith(folder + "/") for folder in pruned)
-
-
-COMMANDS: Final[Mapping[str, Command]] = {"find": _find}

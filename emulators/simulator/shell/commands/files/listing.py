@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import posixpath
+import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from rlfactory.emulators.simulator.machine.clock import zone_info
 from rlfactory.emulators.simulator.machine.filesystem import FileEntry
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError, split_options
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, split_options
 from rlfactory.emulators.simulator.shell.commands.files.naming import (
     full_time,
     human_size,
@@ -18,6 +20,7 @@ from rlfactory.emulators.simulator.shell.commands.files.naming import (
     user_name,
 )
 
+table = CommandTable()
 BLOCK: Final = 4096
 
 
@@ -48,25 +51,19 @@ class _Lister:
         self._options = options
         self._zone = zone_info(context.state.clock.zone)
 
-    def run(self, operands: list[str]) -> int:
+    def run(self, operands: list[str]) -> None:
         rows: list[_Row] = []
         folders: list[_Row] = []
-        status = 0
         for operand in operands:
             path = self._context.path(operand)
-            try:
+            with self._context.attempt():
                 entry = self._context.files.stat(path)
-            except OSError as error:
-                self._context.report(error)
-                status = 1
-                continue
-            row = _Row(operand, path, entry)
-            (folders if entry.is_dir and "d" not in self._options else rows).append(row)
+                row = _Row(operand, path, entry)
+                (folders if entry.is_dir and "d" not in self._options else rows).append(row)
         self._print(self._ordered(rows))
         headed = len(operands) > 1 or "R" in self._options
         for number, folder in enumerate(self._ordered(folders)):
             self._folder(folder, headed=headed, first=number == 0 and not rows)
-        return status
 
     def _folder(self, folder: _Row, *, headed: bool, first: bool) -> None:
         if headed:
@@ -84,12 +81,9 @@ class _Lister:
     def _rows(self, folder: _Row) -> list[_Row]:
         files = self._context.files
         names = files.list(folder.path)
-        if "a" not in self._options:
-            if "A" not in self._options:
-                names = [name for name in names if not name.startswith(".")]
-            special: list[str] = []
-        else:
-            special = [".", ".."]
+        special = [".", ".."] if "a" in self._options else []
+        if not {"a", "A"} & self._options.keys():
+            names = [name for name in names if not name.startswith(".")]
         rows = [_Row(name, f"{folder.path.rstrip('/')}/{name}", files.stat(f"{folder.path}/{name}")) for name in names]
         parents = [_Row(name, path := f"{folder.path}/{name}", files.stat(path)) for name in special]
         return self._ordered(parents + rows)
@@ -144,33 +138,32 @@ class _Lister:
         return row.name + ("*" if "F" in self._options and row.entry.mode & 0o111 else "")
 
 
-def _ls(context: Context) -> int:
+@table.command("ls")
+def _ls(context: Context) -> None:
     plain = [arg for arg in context.args if not arg.startswith("--")]
     options, operands = split_options(plain, "1aAbcCdfFghHiklLmnNopqrRsStuUwxZ", "")
-    return _Lister(context, options).run(operands or ["."])
+    _Lister(context, options).run(operands or ["."])
 
 
 # --- stat ----------------------------------------------------------------------------------------------------------
 
 
-def _stat(context: Context) -> int:
-    options, operands = split_options(context.args, "tfL", "c")
-    if not operands:
-        raise UsageError("needs 1 argument")
-    status = 0
-    for operand in operands:
-        path = context.path(operand)
+_DESCRIPTION: Final = (
+    "  File: %n\n  Size: %s\t Blocks: %b\t IO Blocks: %o\t%F\n"
+    "Access: (0%a/%A)\tUid: (%u/%U)\tGid: (%g/%G)\n"
+    "Access: %x\nModify: %y\nChange: %z"
+)
+
+
+@table.command("stat", flags="tfL", with_value="c", least=1)
+def _stat(context: Context) -> None:
+    for operand, path in context.paths():
         try:
             entry = context.files.stat(path)
         except OSError as error:
-            context.error(f"cannot stat '{operand}': {error.strerror}")
-            status = 1
+            context.fail(f"cannot stat '{operand}': {error.strerror}")
             continue
-        if "c" in options:
-            context.line(_filled(context, options["c"], operand, path, entry))
-        else:
-            context.out(_description(context, operand, path, entry))
-    return status
+        context.line(_filled(context, context.options.get("c", _DESCRIPTION), operand, path, entry))
 
 
 def _filled(context: Context, template: str, name: str, path: str, entry: FileEntry) -> str:
@@ -196,16 +189,7 @@ def _filled(context: Context, template: str, name: str, path: str, entry: FileEn
         **dict.fromkeys("xyz", when),
         **dict.fromkeys("XYZ", seconds),
     }
-    out, position = [], 0
-    while position < len(template):
-        char, following = template[position], template[position + 1 : position + 2]
-        if char == "%" and following in values and following:
-            out.append(values[following])
-            position += 2
-        else:
-            out.append(char)
-            position += 1
-    return "".join(out)
+    return re.sub("%(.)", lambda match: values.get(match[1], match[0]), template, flags=re.DOTALL)
 
 
 def _kind(entry: FileEntry) -> str:
@@ -214,52 +198,43 @@ def _kind(entry: FileEntry) -> str:
     return "regular file" if entry.data else "regular empty file"
 
 
-def _description(context: Context, name: str, path: str, entry: FileEntry) -> str:
-    template = (
-        "  File: %n\n  Size: %s\t Blocks: %b\t IO Blocks: %o\t%F\n"
-        "Access: (0%a/%A)\tUid: (%u/%U)\tGid: (%g/%G)\n"
-        "Access: %x\nModify: %y\nChange: %z\n"
-    )
-    return _filled(context, template, name, path, entry)
-
-
 # --- du, df --------------------------------------------------------------------------------------------------------
 
 
-def _du(context: Context) -> int:
-    options, operands = split_options(context.args, "abcHhKkLlmsx", "d")
-    status = 0
-    for operand in operands or ["."]:
+@table.command("du", flags="abcHhKkLlmsx", with_value="d")
+def _du(context: Context) -> None:
+    options = context.options
+    depth_limit = 0 if "s" in options else int(options.get("d", "999"))
+    for operand in context.operands or ["."]:
         path = context.path(operand)
-        try:
+        with context.attempt():
             entries = list(context.files.walk_entries(path))
-        except OSError as error:
-            context.report(error)
-            status = 1
-            continue
-        sizes: dict[str, int] = {}
-        for at, entry in entries:
-            folder = at
-            while True:
-                sizes[folder] = sizes.get(folder, 0) + _blocks_kib(entry)
-                if len(folder) <= len(path.rstrip("/") or "/"):
-                    break
-                folder = posixpath.dirname(folder)
-        depth_limit = 0 if "s" in options else int(options.get("d", "999"))
-        for at, entry in reversed(entries):
-            depth = at[len(path.rstrip("/")) :].count("/")
-            shown = entry.is_dir or "a" in options or at == entries[0][0]
-            if shown and depth <= depth_limit:
-                size = sizes[at]
-                text = human_size(size * 1024) if "h" in options else str(size // 1024 if "m" in options else size)
-                context.line(
-                    f"{text}\t{operand if at == entries[0][0] else operand.rstrip('/') + at[len(path.rstrip('/')) :]}"
-                )
-    return status
+            sizes = _sizes_kib(path, entries)
+            for at, entry in reversed(entries):
+                below = at[len(path.rstrip("/")) :]
+                shown = entry.is_dir or "a" in options or at == entries[0][0]
+                if shown and below.count("/") <= depth_limit:
+                    size = sizes[at]
+                    text = human_size(size * 1024) if "h" in options else str(size // 1024 if "m" in options else size)
+                    context.line(f"{text}\t{operand if at == entries[0][0] else operand.rstrip('/') + below}")
 
 
-def _df(context: Context) -> int:
-    options, _ = split_options(context.args, "HPkhia", "t")
+def _sizes_kib(path: str, entries: list[tuple[str, FileEntry]]) -> Counter[str]:
+    """Return what each entry at or below `path` takes, with all that is in it."""
+    sizes = Counter[str]()
+    for at, entry in entries:
+        folder = at
+        while True:
+            sizes[folder] += _blocks_kib(entry)
+            if len(folder) <= len(path.rstrip("/") or "/"):
+                break
+            folder = posixpath.dirname(folder)
+    return sizes
+
+
+@table.command("df", flags="HPkhia", with_value="t")
+def _df(context: Context) -> None:
+    options = context.options
     total = context.files.capacity_bytes
     used = context.files.used_bytes()
     rows = (("/dev/block/dm-5", "/data"), ("/dev/fuse", "/storage/emulated"))
@@ -269,7 +244,3 @@ def _df(context: Context) -> int:
     for device, mount in rows:
         percent = f"{-(-used * 100 // total)}%"
         context.line(f"{device:<20}{show(total):>10}{show(used):>10}{show(total - used):>10}{percent:>5} {mount}")
-    return 0
-
-
-COMMANDS: Final[Mapping[str, Command]] = {"df": _df, "du": _du, "ls": _ls, "stat": _stat}

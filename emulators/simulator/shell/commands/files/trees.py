@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 import re
 from collections.abc import Callable, Mapping
@@ -9,87 +10,52 @@ from datetime import datetime
 from typing import Final
 
 from rlfactory.emulators.simulator.machine.clock import zone_info
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError, split_options
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError
 from rlfactory.emulators.simulator.shell.commands.files.attributes import parsed_mode
 
+table = CommandTable()
 _MAX_FILE: Final = 256 * 1024 * 1024
 
 
-def _each(context: Context, operands: list[str], handle: Callable[[str, str], None]) -> int:
-    """Call `handle` with each operand and its path; report what fails and go on."""
-    if not operands:
-        raise UsageError("Needs 1 argument")
-    status = 0
-    for operand in operands:
-        try:
-            handle(operand, context.path(operand))
-        except OSError as error:
-            context.report(error)
-            status = 1
-    return status
-
-
-def _mkdir(context: Context) -> int:
-    options, operands = split_options(context.args, "pvZ", "m")
-    files, status = context.files, 0
-    if not operands:
-        raise UsageError("Needs 1 argument")
-    for operand in operands:
-        path = context.path(operand)
-        try:
+@table.command("mkdir", flags="pvZ", with_value="m", least=1)
+def _mkdir(context: Context) -> None:
+    options, files = context.options, context.files
+    for operand, path in context.paths():
+        with context.attempt(operand):
             if "p" in options:
                 files.make_dirs(path)
             else:
                 files.make_dir(path)
             if "m" in options:
                 files.set_mode(path, parsed_mode(options["m"], 0o777, is_dir=True))
-        except OSError as error:
-            context.error(f"'{operand}': {error.strerror}")
-            status = 1
-    return status
 
 
-def _rm(context: Context) -> int:
-    options, operands = split_options(context.args, "frRiv")
-    if not operands:
-        if "f" in options:
-            return 0
+@table.command("rm", flags="frRiv")
+def _rm(context: Context) -> None:
+    recursive, force = bool({"r", "R"} & context.options.keys()), "f" in context.options
+    if not context.operands and not force:
         raise UsageError("Needs 1 argument")
-    recursive, status = bool({"r", "R"} & options.keys()), 0
-    for operand in operands:
-        path = context.path(operand)
+    for operand, path in context.paths():
         if posixpath.basename(operand.rstrip("/")) in {".", ".."}:
-            status = context.fail(f"bad path {operand}")
-            continue
-        try:
-            if context.files.is_dir(path) and not recursive:
-                status = context.fail(f"{operand}: Is a directory")
-                continue
-            context.files.remove(path, recursive=recursive)
-        except FileNotFoundError as error:
-            if "f" not in options:
-                context.report(error)
-                status = 1
-        except OSError as error:
-            context.report(error)
-            status = 1
-    return status
+            context.fail(f"bad path {operand}")
+        elif context.files.is_dir(path) and not recursive:
+            context.fail(f"{operand}: Is a directory")
+        else:
+            with context.attempt(), contextlib.suppress(*([FileNotFoundError] if force else [])):
+                context.files.remove(path, recursive=recursive)
 
 
-def _rmdir(context: Context) -> int:
-    options, operands = split_options(context.args, "p")
-
-    def handle(operand: str, path: str) -> None:
-        if context.files.is_file(path):
-            context.files.list(path)
-        context.files.remove(path)
-        if "p" in options:
-            parent = posixpath.dirname(path.rstrip("/"))
+@table.command("rmdir", flags="p", least=1)
+def _rmdir(context: Context) -> None:
+    for _, path in context.paths():
+        with context.attempt():
+            if context.files.is_file(path):
+                context.files.list(path)
+            context.files.remove(path)
+            parent = posixpath.dirname(path.rstrip("/")) if "p" in context.options else ""
             while parent not in {"", "/"}:
                 context.files.remove(parent)
                 parent = posixpath.dirname(parent)
-
-    return _each(context, operands, handle)
 
 
 def _destination(context: Context, sources: list[str], target: str, *, into: bool) -> Callable[[str], str]:
@@ -108,33 +74,42 @@ def _destination(context: Context, sources: list[str], target: str, *, into: boo
     return lambda _: folder
 
 
-def _cp(context: Context) -> int:
-    options, operands = split_options(context.args, "adDfFHiLlnPprRsTuv", "t")
-    if "t" in options:
-        operands.append(options["t"])
+@table.command("cp", flags="adDfFHiLlnPprRsTuv", with_value="t")
+def _cp(context: Context) -> None:
+    recursive = bool({"a", "r", "R"} & context.options.keys())
+    preserve = bool({"a", "p"} & context.options.keys())
+
+    def copy(source: str, path: str, goal: str) -> None:
+        if context.files.is_dir(path) and not recursive:
+            context.fail(f"Skipped dir '{source}'")
+        else:
+            _copy(context, path, goal, preserve=preserve)
+
+    _transfer(context, copy)
+
+
+@table.command("mv", flags="finTvx", with_value="t")
+def _mv(context: Context) -> None:
+    _transfer(context, lambda _, path, goal: context.files.rename(path, goal))
+
+
+def _transfer(context: Context, act: Callable[[str, str, str], None]) -> None:
+    """Call `act` with each source as given, its path and where it goes; what is there already stays with `-n`."""
+    options = context.options
+    operands = context.operands + ([options["t"]] if "t" in options else [])
     if len(operands) < 2:
         raise UsageError("Needs 2 arguments")
     *sources, target = operands
-    recursive = bool({"a", "r", "R"} & options.keys())
-    preserve = bool({"a", "p"} & options.keys())
     destination = _destination(context, sources, target, into="T" not in options)
-    status = 0
     for source in sources:
         path = context.path(source)
-        try:
-            if not context.files.exists(path):
-                status = context.fail(f"bad '{source}': No such file or directory")
-                continue
-            if context.files.is_dir(path) and not recursive:
-                status = context.fail(f"Skipped dir '{source}'")
-                continue
+        if not context.files.exists(path):
+            context.fail(f"bad '{source}': No such file or directory")
+            continue
+        with context.attempt(source):
             goal = destination(source)
             if "n" not in options or not context.files.exists(goal):
-                _copy(context, path, goal, preserve=preserve)
-        except OSError as error:
-            context.error(f"'{source}': {error.strerror}")
-            status = 1
-    return status
+                act(source, path, goal)
 
 
 def _copy(context: Context, source: str, target: str, *, preserve: bool) -> None:
@@ -153,44 +128,18 @@ def _copy(context: Context, source: str, target: str, *, preserve: bool) -> None
         files.copy(source, target, recursive=True, preserve=preserve)
 
 
-def _mv(context: Context) -> int:
-    options, operands = split_options(context.args, "finTvx", "t")
-    if "t" in options:
-        operands.append(options["t"])
-    if len(operands) < 2:
-        raise UsageError("Needs 2 arguments")
-    *sources, target = operands
-    destination = _destination(context, sources, target, into="T" not in options)
-    status = 0
-    for source in sources:
-        path = context.path(source)
-        if not context.files.exists(path):
-            status = context.fail(f"bad '{source}': No such file or directory")
-            continue
-        try:
-            goal = destination(source)
-            if "n" not in options or not context.files.exists(goal):
-                context.files.rename(path, goal)
-        except OSError as error:
-            context.error(f"'{source}': {error.strerror}")
-            status = 1
-    return status
-
-
 # --- times and sizes -----------------------------------------------------------------------------------------------
 
 
-def _touch(context: Context) -> int:
-    options, operands = split_options(context.args, "acmf", "dtr")
-    when_ns = _touch_time(context, options)
-
-    def handle(operand: str, path: str) -> None:
-        if context.files.exists(path):
-            context.files.set_times(path, when_ns)
-        elif "c" not in options:
-            context.files.write(path, b"", modified_ns=when_ns)
-
-    return _each(context, operands, handle)
+@table.command("touch", flags="acmf", with_value="dtr", least=1)
+def _touch(context: Context) -> None:
+    when_ns = _touch_time(context, context.options)
+    for _, path in context.paths():
+        with context.attempt():
+            if context.files.exists(path):
+                context.files.set_times(path, when_ns)
+            elif "c" not in context.options:
+                context.files.write(path, b"", modified_ns=when_ns)
 
 
 def _touch_time(context: Context, options: Mapping[str, str]) -> int:
@@ -218,27 +167,25 @@ def _touch_time(context: Context, options: Mapping[str, str]) -> int:
     return clock.wall_ns()
 
 
-def _truncate(context: Context) -> int:
-    options, operands = split_options(context.args, "c", "s")
-    match = re.fullmatch(r"([-+]?)(\d{1,12})([kKmMgG]?)", options.get("s", ""))
+@table.command("truncate", flags="c", with_value="s", least=1)
+def _truncate(context: Context) -> None:
+    match = re.fullmatch(r"([-+]?)(\d{1,12})([kKmMgG]?)", context.options.get("s", ""))
     if match is None:
         raise UsageError("needs -s SIZE")
-    factor = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}[match.group(3).lower()]
-
-    def handle(operand: str, path: str) -> None:
-        if "c" in options and not context.files.exists(path):
-            return
-        content = context.files.read(path) if context.files.exists(path) else b""
-        amount = int(match.group(2)) * factor
-        size = {"": amount, "+": len(content) + amount, "-": max(0, len(content) - amount)}[match.group(1)]
-        if size > _MAX_FILE:
-            raise UsageError(f"{operand}: File too large")
-        context.files.write(path, content[:size].ljust(size, b"\0"))
-
-    return _each(context, operands, handle)
+    amount = int(match.group(2)) * {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}[match.group(3).lower()]
+    for operand, path in context.paths():
+        with context.attempt():
+            if "c" in context.options and not context.files.exists(path):
+                continue
+            content = context.files.read(path) if context.files.exists(path) else b""
+            size = {"": amount, "+": len(content) + amount, "-": max(0, len(content) - amount)}[match.group(1)]
+            if size > _MAX_FILE:
+                raise UsageError(f"{operand}: File too large")
+            context.files.write(path, content[:size].ljust(size, b"\0"))
 
 
-def _dd(context: Context) -> int:
+@table.command("dd", reads=lambda args: not any(argument.startswith("if=") for argument in args))
+def _dd(context: Context) -> None:
     values = dict(arg.partition("=")[::2] for arg in context.args)
     sizes = {name: _dd_number(values[name]) for name in ("bs", "count", "skip", "seek") if name in values}
     block, count = sizes.get("bs", 512), sizes.get("count")
@@ -263,10 +210,7 @@ def _dd(context: Context) -> int:
         context.write(data)
     whole, part = divmod(len(data), block) if block else (0, 0)
     records = f"{whole}+{int(part > 0)}"
-    context.shell.streams.stderr.write(
-        f"{records} records in\n{records} records out\n{len(data)} bytes copied\n".encode()
-    )
-    return 0
+    context.complain(f"{records} records in\n{records} records out\n{len(data)} bytes copied", status=0)
 
 
 def _dd_number(text: str) -> int:
@@ -276,8 +220,9 @@ def _dd_number(text: str) -> int:
     return int(match.group(1)) * {"": 1, "k": 1024, "m": 1024**2}[match.group(2).lower()]
 
 
-def _mktemp(context: Context) -> int:
-    options, operands = split_options(context.args, "dqut", "p")
+@table.command("mktemp", flags="dqut", with_value="p")
+def _mktemp(context: Context) -> None:
+    options, operands = context.options, context.operands
     template = operands[0] if operands else "tmp.XXXXXXXXXX"
     if not template.endswith("XXXXXX"):
         raise UsageError("need 6 X")
@@ -293,22 +238,8 @@ def _mktemp(context: Context) -> int:
         else:
             context.files.write(path, b"", mode=0o600)
     context.line(path)
-    return 0
 
 
+@table.command("ln")
 def _ln(context: Context) -> int:
     return context.fail("links are not supported by this file system")
-
-
-COMMANDS: Final[Mapping[str, Command]] = {
-    "cp": _cp,
-    "dd": _dd,
-    "ln": _ln,
-    "mkdir": _mkdir,
-    "mktemp": _mktemp,
-    "mv": _mv,
-    "rm": _rm,
-    "rmdir": _rmdir,
-    "touch": _touch,
-    "truncate": _truncate,
-}

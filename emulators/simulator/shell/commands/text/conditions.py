@@ -7,16 +7,19 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from rlfactory.emulators.simulator.machine.filesystem import FileEntry
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError
 from rlfactory.emulators.simulator.shell.commands.text.regular import BadPatternError, compiled
 
+table = CommandTable()
 _MAX_DEPTH: Final = 32
 
 
-def _true(context: Context) -> int:
-    return 0
+@table.command("true")
+def _true(context: Context) -> None:
+    pass
 
 
+@table.command("false")
 def _false(context: Context) -> int:
     return 1
 
@@ -154,6 +157,7 @@ class _Test:
         return bool(operand) and check is not None and files.exists(path) and check(files.stat(path))
 
 
+@table.command("test", "[")
 def _test(context: Context) -> int:
     words = list(context.args)
     if context.name == "[" and (not words or words.pop() != "]"):
@@ -253,6 +257,7 @@ def _computed(left: int, operator: str, right: int) -> str:
     return str(values[operator])
 
 
+@table.command("expr")
 def _expr(context: Context) -> int:
     try:
         value = _Expression(list(context.args)).run()
@@ -260,12 +265,3 @@ def _expr(context: Context) -> int:
         return context.fail(str(error), 2)
     context.line(value)
     return 0 if value not in {"", "0"} else 1
-
-
-COMMANDS: Final[Mapping[str, Command]] = {
-    "[": _test,
-    "expr": _expr,
-    "false": _false,
-    "test": _test,
-    "true": _true,
-}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError, split_options
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError, split_options
 from rlfactory.emulators.simulator.shell.commands.text.regular import BadPatternError, compiled
 from rlfactory.emulators.simulator.shell.commands.text.text import lines_of
 
+table = CommandTable()
 _LAST: Final = -1
 Address = int | re.Pattern[str] | None
 
@@ -223,6 +223,7 @@ class _Editor:
         return line
 
 
+@table.command("sed", reads=1)
 def _sed(context: Context) -> int:
     scripts: list[str] = []
     plain: list[str] = []
@@ -247,20 +248,14 @@ def _sed(context: Context) -> int:
         return context.fail(str(error))
     if "i" not in options:
         content = b"".join(context.read(operand) for operand in operands or ["-"])
-        _print(context, content, instructions, quiet="n" in options)
+        text = _edited(instructions, content, quiet="n" in options)
+        context.out(text[:-1] if content and not content.endswith(b"\n") else text)
         return 0
     for operand in operands:
-        lines = _Editor(instructions, quiet="n" in options).run(lines_of(context.read(operand)))
-        text = "".join(line + "\n" for line in lines)
+        text = _edited(instructions, context.read(operand), quiet="n" in options)
         context.files.write(context.path(operand), text.encode("utf-8", "surrogateescape"))
     return 0
 
 
-def _print(context: Context, content: bytes, instructions: list[_Instruction], *, quiet: bool) -> None:
-    text = "".join(line + "\n" for line in _Editor(instructions, quiet=quiet).run(lines_of(content)))
-    if content and not content.endswith(b"\n") and text:
-        text = text[:-1]
-    context.out(text)
-
-
-COMMANDS: Final[Mapping[str, Command]] = {"sed": _sed}
+def _edited(instructions: list[_Instruction], content: bytes, *, quiet: bool) -> str:
+    return "".join(line + "\n" for line in _Editor(instructions, quiet=quiet).run(lines_of(content)))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import base64
 import binascii
+import itertools
 import re
 import shlex
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError, split_options
+from rlfactory.emulators.simulator.shell.commands.context import ALWAYS, CommandTable, Context, UsageError
 from rlfactory.emulators.simulator.shell.commands.text.printing import unescape
-from rlfactory.emulators.simulator.shell.commands.text.text import each_input, lines_of
+from rlfactory.emulators.simulator.shell.commands.text.text import lines_of
+
+table = CommandTable()
 
 _NUMBER: Final = re.compile(r"\s*([-+]?\d*\.?\d+)")
 _MAX_SEQUENCE: Final = 1_000_000
@@ -23,10 +26,10 @@ def _numeric(text: str) -> float:
     return float(match.group(1)) if match else 0.0
 
 
+@table.command("sort", flags="nrufbcVgis", with_value="kto", reads=0)
 def _sort(context: Context) -> int:
-    options, operands = split_options(context.args, "nrufbcVgis", "kto")
-    lines: list[str] = []
-    status = each_input(context, operands, lambda _, data: lines.extend(lines_of(data)))
+    options = context.options
+    lines = [line for _, content in context.inputs() for line in lines_of(content)]
     field = re.fullmatch(r"(\d+)(?:\.\d+)?([a-z]*)(?:,(\d+)(?:\.\d+)?([a-z]*))?", options.get("k", "1"))
     if field is None or int(field.group(1)) < 1:
         raise UsageError(f"bad -k {options['k']}")
@@ -50,30 +53,25 @@ def _sort(context: Context) -> int:
             first.setdefault(key(line), line)
         ordered = list(first.values())
     if "c" in options:
-        return status or int(ordered != lines)
+        return context.status or int(ordered != lines)
     text = "".join(line + "\n" for line in ordered)
     if "o" in options:
         context.files.write(context.path(options["o"]), text.encode("utf-8", "surrogateescape"))
     else:
         context.out(text)
-    return status
+    return context.status
 
 
-def _uniq(context: Context) -> int:
-    options, operands = split_options(context.args, "cdui", "fs")
-    lines = lines_of(context.read(operands[0] if operands else "-"))
-    groups: list[tuple[str, int]] = []
-    for line in lines:
-        same = bool(groups) and (groups[-1][0].lower() == line.lower() if "i" in options else groups[-1][0] == line)
-        if same:
-            groups[-1] = (groups[-1][0], groups[-1][1] + 1)
-        else:
-            groups.append((line, 1))
-    for line, count in groups:
+@table.command("uniq", flags="cdui", with_value="fs", reads=0)
+def _uniq(context: Context) -> None:
+    options = context.options
+    lines = lines_of(context.read_first())
+    for _, group in itertools.groupby(lines, key=str.lower if "i" in options else None):
+        line, *others = group
+        count = 1 + len(others)
         if ("d" in options and count < 2) or ("u" in options and count > 1):
             continue
         context.line(f"{count:7d} {line}" if "c" in options else line)
-    return 0
 
 
 def _ranges(text: str) -> Callable[[int], bool]:
@@ -88,24 +86,21 @@ def _ranges(text: str) -> Callable[[int], bool]:
     return lambda position: any(low <= position <= high for low, high in bounds)
 
 
-def _cut(context: Context) -> int:
-    options, operands = split_options(context.args, "sn", "bcdfO")
+@table.command("cut", flags="sn", with_value="bcdfO", reads=0)
+def _cut(context: Context) -> None:
+    options = context.options
     listed = next((options[letter] for letter in "fcb" if letter in options), None)
     if listed is None:
         raise UsageError("need -bcf")
     wanted = _ranges(listed)
     delimiter = options.get("d", "\t")
-
-    def show(_: str, content: bytes) -> None:
-        for line in lines_of(content):
-            if "f" not in options:
-                context.line("".join(char for at, char in enumerate(line, 1) if wanted(at)))
-            elif delimiter in line:
-                context.line(delimiter.join(part for at, part in enumerate(line.split(delimiter), 1) if wanted(at)))
-            elif "s" not in options:
-                context.line(line)
-
-    return each_input(context, operands, show)
+    for line in (line for _, content in context.inputs() for line in lines_of(content)):
+        if "f" not in options:
+            context.line("".join(char for at, char in enumerate(line, 1) if wanted(at)))
+        elif delimiter in line:
+            context.line(delimiter.join(part for at, part in enumerate(line.split(delimiter), 1) if wanted(at)))
+        elif "s" not in options:
+            context.line(line)
 
 
 def _character_set(text: str) -> list[str]:
@@ -135,15 +130,16 @@ def _character_set(text: str) -> list[str]:
     return out
 
 
-def _tr(context: Context) -> int:
-    options, operands = split_options(context.args, "cCdst")
+@table.command("tr", flags="cCdst", reads=ALWAYS)
+def _tr(context: Context) -> None:
+    options, operands = context.options, context.operands
     if not operands or (len(operands) < 2 and not {"d", "s"} & options.keys()):
         raise UsageError("needs two sets")
     first = _character_set(operands[0])
     second = _character_set(operands[1]) if len(operands) > 1 else []
     complement = bool({"c", "C"} & options.keys())
     members = set(first)
-    text = context.stdin().decode("utf-8", "surrogateescape")
+    text = context.stdin_text()
     if "d" in options:
         text = "".join(char for char in text if (char in members) == complement)
         squeezed = set(second)
@@ -163,10 +159,10 @@ def _tr(context: Context) -> int:
                 kept.append(char)
         text = "".join(kept)
     context.out(text)
-    return 0
 
 
-def _seq(context: Context) -> int:
+@table.command("seq")
+def _seq(context: Context) -> None:
     args, separator, padded = list(context.args), "\n", False
     while args and args[0][:2] in {"-s", "-w", "-f"}:
         option, value = args[0][:2], args.pop(0)[2:]
@@ -180,7 +176,7 @@ def _seq(context: Context) -> int:
     start, step, end = (1.0, 1.0, numbers[0]) if len(args) == 1 else (numbers[0], 1.0, numbers[-1])
     step = numbers[1] if len(args) == 3 else step
     if step == 0:
-        return 0
+        return
     count = int((end - start) / step + 1e-9) + 1 if (end - start) * step >= 0 else 0
     if count > _MAX_SEQUENCE:
         raise UsageError(f"more than {_MAX_SEQUENCE} numbers")
@@ -189,26 +185,25 @@ def _seq(context: Context) -> int:
     width = max((len(text) for text in texts), default=0) if padded else 0
     if texts:
         context.out(separator.join(text.zfill(width) for text in texts) + "\n")
-    return 0
 
 
-def _base64(context: Context) -> int:
-    options, operands = split_options(context.args, "di", "w")
-    content = context.read(operands[0] if operands else "-")
+@table.command("base64", flags="di", with_value="w", reads=0)
+def _base64(context: Context) -> None:
+    options, content = context.options, context.read_first()
     if "d" in options:
         try:
             context.write(base64.b64decode(b"".join(content.split()), validate=True))
         except binascii.Error:
-            return context.fail("bad input")
-        return 0
+            raise UsageError("bad input") from None
+        return
     width = int(options["w"]) if options.get("w", "76").isdigit() and "w" in options else 76
     text = base64.b64encode(content).decode()
     if width:
         text = "".join(text[at : at + width] + "\n" for at in range(0, len(text), width))
     context.out(text)
-    return 0
 
 
+@table.command("xargs", reads=ALWAYS)
 def _xargs(context: Context) -> int:
     options: dict[str, str] = {}
     args = list(context.args)
@@ -223,8 +218,7 @@ def _xargs(context: Context) -> int:
         else:
             raise UsageError(f"Unknown option '{letter}'")
     command = args or ["echo"]
-    text = context.stdin().decode("utf-8", "surrogateescape")
-    items = _items(text, options)
+    items = _items(context.stdin_text(), options)
     if "I" in options:
         calls = [[word.replace(options["I"], item) for word in command] for item in items]
     else:
@@ -247,14 +241,3 @@ def _items(text: str, options: Mapping[str, str]) -> list[str]:
         return shlex.split(text)
     except ValueError:
         return text.split()
-
-
-COMMANDS: Final[Mapping[str, Command]] = {
-    "base64": _base64,
-    "cut": _cut,
-    "seq": _seq,
-    "sort": _sort,
-    "tr": _tr,
-    "uniq": _uniq,
-    "xargs": _xargs,
-}

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Final
 
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context
 
+table = CommandTable()
 _ESCAPE: Final = re.compile(r"\\(0[0-7]{0,3}|x[0-9a-fA-F]{1,2}|[0-7]{1,3}|[abcefnrtv\\])")
-_SIMPLE: Final = {
-    "a": "\a",
-    "b": "\b",
-    "e": "\x1b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "v": "\v",
-    "\\": "\\",
-}
+_SIMPLE: Final = dict(zip("abefnrtv\\", "\a\b\x1b\f\n\r\t\v\\", strict=True))
 _FORMAT: Final = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+)?)?([%a-zA-Z])")
 _MAX_WIDTH: Final = 4096
 
@@ -67,7 +57,8 @@ def unescape(text: str, *, octal_needs_zero: bool) -> str:
     return "".join(out)
 
 
-def _echo(context: Context) -> int:
+@table.command("echo")
+def _echo(context: Context) -> None:
     words, newline, escapes = list(context.args), True, True
     while words and re.fullmatch(r"-[neE]+", words[0]):
         option = words.pop(0)
@@ -79,11 +70,11 @@ def _echo(context: Context) -> int:
             text = unescape(text, octal_needs_zero=True)
         except _StopError as stop:
             context.out(stop.text)
-            return 0
+            return
     context.out(text + ("\n" if newline else ""))
-    return 0
 
 
+@table.command("printf")
 def _printf(context: Context) -> int:
     if not context.args:
         return context.fail("usage: printf FORMAT [ARG...]", 2)
@@ -99,7 +90,7 @@ def _printf(context: Context) -> int:
     except _StopError as stop:
         printer.output.append(stop.text)
     context.out("".join(printer.output))
-    return printer.status
+    return context.status
 
 
 class _Printer:
@@ -111,7 +102,6 @@ class _Printer:
         self._arguments = arguments
         self.position = 0
         self.output: list[str] = []
-        self.status = 0
 
     def run(self) -> None:
         at = 0
@@ -132,8 +122,7 @@ class _Printer:
         try:
             return int(text or "0", 8 if re.fullmatch(r"[-+]?0[0-7]+", text) else 0)
         except ValueError:
-            self.status = 1
-            self._context.error(f"{text}: not a number")
+            self._context.fail(f"{text}: not a number")
             return 0
 
     def _directive(self, match: re.Match[str]) -> str:
@@ -163,17 +152,12 @@ class _Printer:
             case "e" | "f" | "g" | "E" | "F" | "G":
                 return (spec + kind) % self._real(self._next())
             case _:
-                self.status = 1
-                self._context.error(f"%{kind}: invalid conversion")
+                self._context.fail(f"%{kind}: invalid conversion")
                 return ""
 
     def _real(self, text: str) -> float:
         try:
             return float(text or "0")
         except ValueError:
-            self.status = 1
-            self._context.error(f"{text}: not a number")
+            self._context.fail(f"{text}: not a number")
             return 0.0
-
-
-COMMANDS: Final[Mapping[str, Command]] = {"echo": _echo, "printf": _printf}

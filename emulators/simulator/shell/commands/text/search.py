@@ -6,12 +6,13 @@ import posixpath
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
 
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError, split_options
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError, split_options
 from rlfactory.emulators.simulator.shell.commands.text.regular import BadPatternError, compiled
 from rlfactory.emulators.simulator.shell.commands.text.text import lines_of
 from rlfactory.emulators.simulator.shell.patterns import Pattern
+
+table = CommandTable()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,23 +24,12 @@ class _Query:
     """Print the file's name before each line."""
 
 
+@table.command("grep", "egrep", "fgrep", with_value="mABC", reads=1)
 def _grep(context: Context) -> int:
-    return _search(context, extended=False)
-
-
-def _egrep(context: Context) -> int:
-    return _search(context, extended=True)
-
-
-def _fgrep(context: Context) -> int:
-    context.args.insert(0, "-F")
-    return _search(context, extended=False)
-
-
-def _search(context: Context, *, extended: bool) -> int:
+    implied = {"egrep": ["-E"], "fgrep": ["-F"]}.get(context.name, [])
     try:
-        patterns, options, operands = _arguments(context.args)
-        extended = extended or "E" in options
+        patterns, options, operands = _arguments([*implied, *context.args])
+        extended = "E" in options
         expressions = [_expression(pattern, options, extended=extended) for pattern in patterns]
     except (UsageError, BadPatternError) as error:
         return context.fail(str(error), 2)
@@ -183,6 +173,3 @@ def _print_lines(context: Context, query: _Query, name: str, lines: list[str], s
             prefix += f"{number + 1}{mark}" if "n" in query.options else ""
             context.line(prefix + lines[number])
             last = number
-
-
-COMMANDS: Final[Mapping[str, Command]] = {"egrep": _egrep, "fgrep": _fgrep, "grep": _grep}

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
+import itertools
+from collections import Counter
 
-from rlfactory.emulators.simulator.shell.commands.context import Command, Context, UsageError, split_options
+from rlfactory.emulators.simulator.shell.commands.context import (
+    ALWAYS,
+    CommandTable,
+    Context,
+    UsageError,
+    split_options,
+)
 
-
-def each_input(context: Context, operands: list[str], handle: Callable[[str, bytes], None]) -> int:
-    """Call `handle` with name and content of each file (standard input if there is none); report missing files."""
-    status = 0
-    for operand in operands or ["-"]:
-        try:
-            content = context.read(operand)
-        except OSError as error:
-            context.report(error)
-            status = 1
-            continue
-        handle(operand, content)
-    return status
+table = CommandTable()
 
 
 def lines_of(data: bytes) -> list[str]:
@@ -29,83 +23,60 @@ def lines_of(data: bytes) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _cat(context: Context) -> int:
-    options, operands = split_options(context.args, "uetvn")
-    count = 0
-
-    def show(_: str, content: bytes) -> None:
-        nonlocal count
-        if "n" not in options:
+@table.command("cat", flags="uetvn", reads=0)
+def _cat(context: Context) -> None:
+    numbers = itertools.count(1)
+    for _, content in context.inputs():
+        if "n" in context.options:
+            context.lines(f"{next(numbers):6d}\t{line}" for line in lines_of(content))
+        else:
             context.write(content)
-            return
-        for line in lines_of(content):
-            count += 1
-            context.line(f"{count:6d}\t{line}")
-
-    return each_input(context, operands, show)
 
 
-def _tac(context: Context) -> int:
-    return each_input(context, context.args, lambda _, data: context.out(_joined(lines_of(data)[::-1])))
+@table.command("tac", flags="", reads=0)
+def _tac(context: Context) -> None:
+    for _, content in context.inputs():
+        context.lines(lines_of(content)[::-1])
 
 
-def _rev(context: Context) -> int:
-    return each_input(
-        context, context.args, lambda _, data: context.out(_joined([line[::-1] for line in lines_of(data)]))
-    )
+@table.command("rev", flags="", reads=0)
+def _rev(context: Context) -> None:
+    for _, content in context.inputs():
+        context.lines(line[::-1] for line in lines_of(content))
 
 
-def _nl(context: Context) -> int:
-    _, operands = split_options(context.args, "", "bnwsv")
-    number = 0
-
-    def show(_: str, content: bytes) -> None:
-        nonlocal number
-        for line in lines_of(content):
-            number += bool(line)
-            context.line(f"{number:6d}\t{line}" if line else "")
-
-    return each_input(context, operands, show)
+@table.command("nl", flags="", with_value="bnwsv", reads=0)
+def _nl(context: Context) -> None:
+    numbers = itertools.count(1)
+    for _, content in context.inputs():
+        context.lines(f"{next(numbers):6d}\t{line}" if line else "" for line in lines_of(content))
 
 
-def _joined(lines: list[str]) -> str:
-    return "".join(line + "\n" for line in lines)
-
-
-def _count_option(context: Context) -> tuple[dict[str, str], list[str]]:
-    """Read options of head and tail, `-3` for `-n 3` included."""
+@table.command("head", "tail", with_value="nc", reads=0)
+def _head_or_tail(context: Context) -> None:
+    """Print the first or the last lines (or bytes), `-3` for `-n 3` included."""
     args = ["-n" + arg[1:] if arg[:1] == "-" and arg[1:].isdigit() else arg for arg in context.args]
-    options, operands = split_options(args, "qvf", "nc")
+    context.options, context.operands = options, operands = split_options(args, "qvf", "nc")
     for value in (options.get("n", "0"), options.get("c", "0")):
         if not value.lstrip("+-").isdigit():
             raise UsageError(f"{value}: not a number")
-    return options, operands
+    given = options.get("c", options.get("n", "10"))
+    headed = ("v" in options or len(operands) > 1) and "q" not in options
+    for number, (name, content) in enumerate(context.inputs()):
+        if headed:
+            context.out(f"{chr(10) if number else ''}==> {name} <==\n")
+        lines = [content] if "c" in options else _keep_lines(content)
+        length = len(content) if "c" in options else len(lines)
+        wanted = _wanted(given, length, last=context.name == "tail")
+        context.write(content[wanted] if "c" in options else b"".join(lines[wanted]))
 
 
-def _head(context: Context) -> int:
-    options, operands = _count_option(context)
-
-    def cut(content: bytes) -> bytes:
-        if "c" in options:
-            return content[: int(options["c"])]
-        parts = content.splitlines(keepends=True) if b"\r" not in content else _keep_lines(content)
-        return b"".join(parts[: int(options.get("n", "10"))])
-
-    return _with_headers(context, operands, options, cut)
-
-
-def _tail(context: Context) -> int:
-    options, operands = _count_option(context)
-
-    def cut(content: bytes) -> bytes:
-        given = options.get("c", options.get("n", "10"))
-        number = int(given.lstrip("+-"))
-        if "c" in options:
-            return content[number - 1 :] if given.startswith("+") else content[max(0, len(content) - number) :]
-        parts = _keep_lines(content)
-        return b"".join(parts[max(0, number - 1) :] if given.startswith("+") else parts[max(0, len(parts) - number) :])
-
-    return _with_headers(context, operands, options, cut)
+def _wanted(given: str, length: int, *, last: bool) -> slice:
+    """Return which of `length` parts head or (`last`) tail prints: `+3` means from the third on, to tail."""
+    number = int(given.lstrip("+-"))
+    if last:
+        return slice(max(0, number - 1) if given.startswith("+") else max(0, length - number), None)
+    return slice(int(given))
 
 
 def _keep_lines(content: bytes) -> list[bytes]:
@@ -115,71 +86,32 @@ def _keep_lines(content: bytes) -> list[bytes]:
     return [*parts, last] if last else parts
 
 
-def _with_headers(context: Context, operands: list[str], options: dict[str, str], cut: Callable[[bytes], bytes]) -> int:
-    headed = ("v" in options or len(operands) > 1) and "q" not in options
-    shown = 0
+@table.command("wc", flags="lwcm", reads=0)
+def _wc(context: Context) -> None:
+    wanted = [letter for letter in "lwmc" if letter in context.options] or ["l", "w", "c"]
+    totals = Counter[str]()
 
-    def show(name: str, content: bytes) -> None:
-        nonlocal shown
-        if headed:
-            context.out(f"{chr(10) if shown else ''}==> {name} <==\n")
-        shown += 1
-        context.write(cut(content))
-
-    return each_input(context, operands, show)
-
-
-def _wc(context: Context) -> int:
-    options, operands = split_options(context.args, "lwcm")
-    wanted = [letter for letter in "lwmc" if letter in options] or ["l", "w", "c"]
-    totals = dict.fromkeys(wanted, 0)
-
-    def row(counts: Mapping[str, int], name: str) -> None:
-        if len(wanted) == 1 and len(operands) < 2:
+    def row(counts: Counter[str], name: str) -> None:
+        if len(wanted) == 1 and len(context.operands) < 2:
             text = str(counts[wanted[0]])
         else:
             text = " ".join(f"{counts[letter]:7d}" for letter in wanted)
         context.line(f"{text} {name}".rstrip() if name != "-" else text)
 
-    def count(name: str, content: bytes) -> None:
-        counts = {
-            "l": content.count(b"\n"),
-            "w": len(content.split()),
-            "c": len(content),
-            "m": len(content.decode("utf-8", "replace")),
-        }
-        for letter in wanted:
-            totals[letter] += counts[letter]
+    for name, content in context.inputs():
+        characters = len(content.decode("utf-8", "replace"))
+        counts = Counter(l=content.count(b"\n"), w=len(content.split()), c=len(content), m=characters)
+        totals += counts
         row(counts, name)
-
-    status = each_input(context, operands, count)
-    if len(operands) > 1:
+    if len(context.operands) > 1:
         row(totals, "total")
-    return status
 
 
-def _tee(context: Context) -> int:
-    options, operands = split_options(context.args, "ai")
-    content, status = context.stdin(), 0
+@table.command("tee", flags="ai", reads=ALWAYS)
+def _tee(context: Context) -> None:
+    content = context.stdin()
     context.write(content)
-    for operand in operands:
-        path = context.path(operand)
-        try:
-            before = context.files.read(path) if "a" in options and context.files.exists(path) else b""
+    for _, path in context.paths():
+        with context.attempt():
+            before = context.files.read(path) if "a" in context.options and context.files.exists(path) else b""
             context.files.write(path, before + content)
-        except OSError as error:
-            context.report(error)
-            status = 1
-    return status
-
-
-COMMANDS: Final[Mapping[str, Command]] = {
-    "cat": _cat,
-    "head": _head,
-    "nl": _nl,
-    "rev": _rev,
-    "tac": _tac,
-    "tail": _tail,
-    "tee": _tee,
-    "wc": _wc,
-}
