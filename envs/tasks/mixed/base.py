@@ -13,13 +13,12 @@ from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.mixed.people import citizens
 from rlfactory.envs.tasks.phone import clock_flows, contact_flows, note_flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, pick
-from rlfactory.envs.tasks.phone.contacts import contact_pattern, is_saved
 from rlfactory.envs.tasks.phone.notes import Note, draw_notes, seed_notes
 from rlfactory.envs.tasks.phone.pools import Person
-from rlfactory.envs.tasks.phone.reading import alarms_at, contact_names, holds_text
+from rlfactory.envs.tasks.phone.reading import holds_text
 from rlfactory.envs.tasks.phone.seeding import seed_alarms, seed_contacts
-from rlfactory.envs.tasks.phone.times import Time
-from rlfactory.envs.tasks.task import Check, Outcome
+from rlfactory.envs.tasks.table import read_table
+from rlfactory.envs.tasks.task import Outcome
 
 CONTACTS: Final = contact_flows.CONTACTS
 NOTES: Final = note_flows.NOTES
@@ -31,6 +30,7 @@ class MixedTask(PhoneTask):
     """Something is looked up, then something is done on a phone that has contacts and notes already."""
 
     suite: ClassVar[str] = "mixed"
+    templates: ClassVar[Mapping[str, Mapping[str, Any]]] = read_table(__file__, "templates.yaml")
     max_turns: ClassVar[int] = 30
     lookup: ClassVar[str]
     """What the agent is told of the tool."""
@@ -88,24 +88,11 @@ class MixedTask(PhoneTask):
 # --- what is to be done on the phone ---------------------------------------------------------------------------------
 
 
-def saved(outcome: Outcome, person: Person) -> tuple[Check, ...]:
-    named = person.full_name in contact_names(outcome.state)
-    return Check(name=f"a contact {person.full_name} exists", holds=named), is_saved(outcome, person)
-
-
-def saved_pattern(person: Person) -> str:
-    return contact_pattern(person)
-
-
-def rings(outcome: Outcome, time: Time) -> Check:
-    return Check(name=f"an alarm at {time} is on", holds="on" in alarms_at(outcome.state, time.text).values())
-
-
-def written(outcome: Outcome, note: Note, text: str) -> tuple[Check, ...]:
-    return (
-        Check(name=f"{note.name} exists", holds=note.key in outcome.state),
-        Check(name="it holds what was looked up", holds=holds_text(outcome.state, note.key, text)),
-    )
+def written(outcome: Outcome, note: Note, text: str) -> dict[str, bool]:
+    return {
+        f"{note.name} exists": note.key in outcome.state,
+        "it holds what was looked up": holds_text(outcome.state, note.key, text),
+    }
 
 
 def named(name: str, number: str) -> Person:

@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.mixed import databases, directory
-from rlfactory.envs.tasks.mixed.base import CLOCK, MixedTask, rings
+from rlfactory.envs.tasks.mixed.base import CLOCK, MixedTask
 from rlfactory.envs.tasks.mixed.databases import Ride
 from rlfactory.envs.tasks.mixed.directory import DirectoryIndex, Entry, made_directory
 from rlfactory.envs.tasks.mixed.querying import SQL, first_train
 from rlfactory.envs.tasks.mixed.searching import LOOKUP
 from rlfactory.envs.tasks.phone import clock_flows
-from rlfactory.envs.tasks.phone.base import Pool
+from rlfactory.envs.tasks.phone.clock import rings
 from rlfactory.envs.tasks.search_qa.question import SEARCH
-from rlfactory.envs.tasks.task import Check, Outcome
+from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tools.search.tool import SearchTool
 from rlfactory.envs.tools.sql.tool import sql_tool
 from rlfactory.envs.tools.tool import ToolFactory
@@ -28,18 +28,10 @@ from rlfactory.envs.tools.tool import ToolFactory
 class TrainToPerson(MixedTask):
     """Search for the town of a person, query the trains that go there, set an alarm."""
 
-    name: ClassVar[str] = "mixed.train_to_person"
-    description: ClassVar[str] = "Search for a person's town, query the train there, set an alarm"
-    splits: ClassVar[tuple[Split, ...]] = ("test",)
+    name = "mixed.train_to_person"
     tools: ClassVar[tuple[str, ...]] = ("phone", SEARCH, SQL, "finish")
     apps: ClassVar[tuple[str, ...]] = (CLOCK,)
     lookup: ClassVar[str] = f"{LOOKUP} The tool `sql` queries this SQLite database:"
-    wordings: ClassVar[Pool[str]] = {
-        "test": (
-            "On Monday I go from {ride.origin} to the town where {entry.person.full_name} is the {entry.trade}, by the "
-            "first train after {ride.after}. Set an alarm for its departure.",
-        ),
-    }
 
     entry: Entry
     ride: Ride
@@ -59,16 +51,15 @@ class TrainToPerson(MixedTask):
             SQL: sql_tool(self.ride.timetable.database),
         }
 
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
-        return (rings(outcome, self.ride.leaves),)
+    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
+        return rings(outcome, self.ride.leaves)
 
     def may_change(self) -> Sequence[str]:
         return (f"alarms/{self.ride.leaves}/*",)
 
-    async def solve(self, hand: Hand) -> None:
+    async def perform(self, hand: Hand) -> None:
         town = await directory.town_of(hand, self.entry.person.full_name, self.entry.trade)
         await clock_flows.add_alarm(hand, await first_train(hand, self.ride.origin, town, self.ride.after))
-        await hand.finish()
 
 
 BOTH: tuple[type[MixedTask], ...] = (TrainToPerson,)

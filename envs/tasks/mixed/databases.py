@@ -12,8 +12,8 @@ from typing import Final
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.mixed.people import TOWNS, citizens
 from rlfactory.envs.tasks.phone.base import Pool, pick
-from rlfactory.envs.tasks.phone.pools import Person
-from rlfactory.envs.tasks.phone.times import MINUTES, Time
+from rlfactory.envs.tasks.phone.pools import MINUTES, Person
+from rlfactory.envs.tasks.phone.times import Time
 from rlfactory.envs.tools.sql.database import SqliteBytes
 
 YEAR: Final = 2023

@@ -17,8 +17,8 @@ from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.hand import Hand, OracleStuck
 from rlfactory.envs.tasks.mixed.people import TOWNS, TRADES, citizens, numbers
-from rlfactory.envs.tasks.phone.pools import Person
-from rlfactory.envs.tasks.phone.times import MINUTES, Time
+from rlfactory.envs.tasks.phone.pools import MINUTES, Person
+from rlfactory.envs.tasks.phone.times import Time
 from rlfactory.envs.tasks.search_qa.question import SEARCH, read_documents
 from rlfactory.envs.tools.search.passages import Passage
 from rlfactory.envs.tools.search.retriever import LocalRetriever

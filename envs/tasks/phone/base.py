@@ -5,14 +5,17 @@ from __future__ import annotations
 import fnmatch
 import random
 import re
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.errors import CommandFailed
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.task import Task
+from rlfactory.envs.tasks.hand import Hand
+from rlfactory.envs.tasks.table import frozen, read_table
+from rlfactory.envs.tasks.task import Check, Outcome, Task
 
 T = TypeVar("T")
 
@@ -27,6 +30,8 @@ ALWAYS_ALLOWED = ("foreground",)
 class PhoneTask(Task):
     """A template whose goal is one of its split's wordings, filled in with its parameters."""
 
+    templates: ClassVar[Mapping[str, Mapping[str, Any]]] = read_table(__file__, "templates.yaml")
+    """Of the suite, by name: description, wordings, perhaps turns. A class of such a name has them from there."""
     holds_untouched: ClassVar[bool] = False
     """A "verify" variant: nothing has to be done, and saying so by `finish` is the job."""
     wordings: ClassVar[Pool[str]]
@@ -34,9 +39,45 @@ class PhoneTask(Task):
 
     wording: str
 
+    def __init_subclass__(cls) -> None:
+        row = cls.templates.get(cls.__dict__.get("name", ""), {})
+        for key, value in frozen(row).items():
+            setattr(cls, key, value)
+        if row:
+            cls.splits = tuple(row["wordings"])
+
     @property
     def goal(self) -> str:
         return self.wording.format(**vars(self))
+
+    @classmethod
+    def sample(cls, rng: random.Random, split: Split) -> Self:
+        drawn = cls.draw(rng, split)
+        return cls(wording=pick(rng, cls.wordings, split), **drawn, **cls.draw_rest(rng, split))
+
+    @classmethod
+    def draw(cls, rng: random.Random, split: Split) -> dict[str, Any]:
+        """Return the template's fields by name."""
+        return {}
+
+    @classmethod
+    def draw_rest(cls, rng: random.Random, split: Split) -> dict[str, Any]:
+        """Return those that are drawn after the wording: the order of draws fixes what a seed stands for."""
+        return {}
+
+    @abstractmethod
+    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
+        """Return each sub-goal in words, and whether it holds."""
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        return tuple(Check(name=name, holds=holds) for name, holds in self.sub_goals(outcome).items())
+
+    @abstractmethod
+    async def perform(self, hand: Hand) -> str | None:
+        """Do what the goal asks for, and return the answer where it asks for one."""
+
+    async def solve(self, hand: Hand) -> None:
+        await hand.finish(answer=await self.perform(hand) or "")
 
     def allowed(self) -> Sequence[str]:
         return (*ALWAYS_ALLOWED, *self.may_change())

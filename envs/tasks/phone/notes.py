@@ -5,17 +5,17 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.hand import Hand, OracleStuck
 from rlfactory.envs.tasks.phone import note_flows
-from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, literal, pick, same_answer, sample
+from rlfactory.envs.tasks.phone.base import PhoneTask, literal, pick, same_answer, sample
 from rlfactory.envs.tasks.phone.pools import FOLDERS, NOTE_NAMES, NOTE_TEXTS
 from rlfactory.envs.tasks.phone.reading import NOTES_FOLDER, holds_text, note_key
 from rlfactory.envs.tasks.phone.seeding import SeedFile, seed_files
-from rlfactory.envs.tasks.task import Check, Outcome
+from rlfactory.envs.tasks.task import Outcome
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,14 +57,13 @@ class NotesTask(PhoneTask):
     """A folder among the notes, empty."""
 
     @classmethod
-    def sample(cls, rng: random.Random, split: Split) -> Self:
+    def draw(cls, rng: random.Random, split: Split) -> dict[str, Any]:
         note, *others = draw_notes(rng, split, 4)
-        return cls(
-            wording=pick(rng, cls.wordings, split),
-            note=note,
-            others=tuple(others),
-            folder=pick(rng, FOLDERS, split),
-        )
+        return {"note": note, "others": tuple(others)}
+
+    @classmethod
+    def draw_rest(cls, rng: random.Random, split: Split) -> dict[str, Any]:
+        return {"folder": pick(rng, FOLDERS, split)}
 
     def start_notes(self) -> tuple[Note, ...]:
         return (self.note, *self.others)
@@ -87,283 +86,182 @@ async def seed_notes(device: Device, notes: Sequence[Note], *, folders: Sequence
 
 
 class CreateNote(NotesTask):
-    name: ClassVar[str] = "notes.create"
-    description: ClassVar[str] = "Write a new note"
-    wordings: ClassVar[Pool[str]] = {
-        "train": (
-            'Create a note named {note.name} in Markor with this text: "{note.text}"',
-            'In Markor, make a new note {note.name} that says "{note.text}"',
-        ),
-        "validation": ('Write "{note.text}" into a new Markor note called {note.name}.',),
-        "test": ('Jot this down in Markor as {note.name}: "{note.text}"',),
-    }
+    name = "notes.create"
 
     def start_notes(self) -> tuple[Note, ...]:
         return self.others
 
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
-        return (
-            Check(name=f"{self.note.name} exists", holds=self.note.key in outcome.state),
-            Check(name="it has the text asked for", holds=holds_text(outcome.state, self.note.key, self.note.text)),
-        )
+    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
+        return {
+            f"{self.note.name} exists": self.note.key in outcome.state,
+            "it has the text asked for": holds_text(outcome.state, self.note.key, self.note.text),
+        }
 
-    async def solve(self, hand: Hand) -> None:
+    async def perform(self, hand: Hand) -> None:
         await note_flows.create(hand, self.note.name, self.note.text)
-        await hand.finish()
 
 
 class DeleteNote(NotesTask):
-    name: ClassVar[str] = "notes.delete"
-    description: ClassVar[str] = "Delete one note"
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("Delete the note {note.name} in Markor.", "Remove {note.name} from my Markor notes."),
-        "validation": ("Erase the Markor note {note.name}.",),
-        "test": ("The Markor note {note.name} is out of date; delete it.",),
-    }
+    name = "notes.delete"
 
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
-        return (Check(name=f"{self.note.name} is gone", holds=self.note.key not in outcome.state),)
+    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
+        return {f"{self.note.name} is gone": self.note.key not in outcome.state}
 
-    async def solve(self, hand: Hand) -> None:
+    async def perform(self, hand: Hand) -> None:
         await note_flows.delete(hand, self.note.name)
-        await hand.finish()
 
 
 @dataclass(frozen=True, kw_only=True)
 class RewriteNote(NotesTask):
-    name: ClassVar[str] = "notes.rewrite"
-    description: ClassVar[str] = "Replace the text of a note"
-    wordings: ClassVar[Pool[str]] = {
-        "train": (
-            'Replace the whole text of the Markor note {note.name} with "{text}"',
-            'Change the Markor note {note.name} so that it only says "{text}"',
-        ),
-        "validation": ('Overwrite {note.name} in Markor; the new text is "{text}"',),
-        "test": ('The Markor note {note.name} is wrong. All it should say is "{text}"',),
-    }
+    name = "notes.rewrite"
 
     text: str
 
     @classmethod
-    def sample(cls, rng: random.Random, split: Split) -> Self:
+    def draw(cls, rng: random.Random, split: Split) -> dict[str, Any]:
         note, spare, *others = draw_notes(rng, split, 4)
-        return cls(
-            wording=pick(rng, cls.wordings, split),
-            note=note,
-            others=tuple(others),
-            folder=pick(rng, FOLDERS, split),
-            text=spare.text,
-        )
+        return {"note": note, "others": tuple(others), "text": spare.text}
 
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
-        return (Check(name="the text is replaced", holds=holds_text(outcome.state, self.note.key, self.text)),)
+    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
+        return {"the text is replaced": holds_text(outcome.state, self.note.key, self.text)}
 
-    async def solve(self, hand: Hand) -> None:
+    async def perform(self, hand: Hand) -> None:
         await note_flows.rewrite(hand, self.note.name, self.text)
-        await hand.finish()
 
 
 class AppendToNote(RewriteNote):
-    name: ClassVar[str] = "notes.append"
-    description: ClassVar[str] = "Add a line at the end of a note"
-    wordings: ClassVar[Pool[str]] = {
-        "train": (
-            'Add the line "{text}" at the end of the Markor note {note.name}.',
-            'In Markor, append a new last line to {note.name}: "{text}"',
-        ),
-        "validation": ('Keep the text of the Markor note {note.name} and add below it the line "{text}"',),
-        "test": ('My Markor note {note.name} lacks a second line. It should say "{text}"',),
-    }
+    name = "notes.append"
 
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
+    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         wanted = f"{self.note.text}\n{self.text}"
-        return (Check(name="the line stands below the text", holds=holds_text(outcome.state, self.note.key, wanted)),)
+        return {"the line stands below the text": holds_text(outcome.state, self.note.key, wanted)}
 
-    async def solve(self, hand: Hand) -> None:
+    async def perform(self, hand: Hand) -> None:
         await note_flows.rewrite(hand, self.note.name, f"{self.note.text}\n{self.text}")
-        await hand.finish()
 
 
 @dataclass(frozen=True, kw_only=True)
 class RenameNote(NotesTask):
-    name: ClassVar[str] = "notes.rename"
-    description: ClassVar[str] = "Rename a note"
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("Rename the Markor note {note.name} to {new.name}.",),
-        "validation": ("Give the Markor note {note.name} the new name {new.name}.",),
-        "test": ("The Markor note {note.name} should be called {new.name} instead.",),
-    }
+    name = "notes.rename"
 
     new: Note
     """The name it gets; its other fields do not matter."""
 
     @classmethod
-    def sample(cls, rng: random.Random, split: Split) -> Self:
+    def draw(cls, rng: random.Random, split: Split) -> dict[str, Any]:
         note, new, *others = draw_notes(rng, split, 4)
-        return cls(
-            wording=pick(rng, cls.wordings, split),
-            note=note,
-            others=tuple(others),
-            folder=pick(rng, FOLDERS, split),
-            new=new,
-        )
+        return {"note": note, "others": tuple(others), "new": new}
 
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
-        return (
-            Check(name=f"{self.new.name} has the text", holds=holds_text(outcome.state, self.new.key, self.note.text)),
-            Check(name=f"{self.note.name} is gone", holds=self.note.key not in outcome.state),
-        )
+    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
+        return {
+            f"{self.new.name} has the text": holds_text(outcome.state, self.new.key, self.note.text),
+            f"{self.note.name} is gone": self.note.key not in outcome.state,
+        }
 
     def may_change(self) -> Sequence[str]:
         return literal(self.note.key), literal(self.new.key)
 
-    async def solve(self, hand: Hand) -> None:
+    async def perform(self, hand: Hand) -> None:
         await note_flows.rename(hand, self.note.name, self.new.name)
-        await hand.finish()
 
 
 class CreateNoteFolder(NotesTask):
-    name: ClassVar[str] = "notes.create_folder"
-    description: ClassVar[str] = "Make a folder among the notes"
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("Create a folder named {folder} in Markor.", "Make a new Markor folder called {folder}."),
-        "validation": ("Add the folder {folder} to my Markor notes.",),
-        "test": ("I want to sort my notes: create a {folder} folder in Markor.",),
-    }
+    name = "notes.create_folder"
 
     def start_folders(self) -> tuple[str, ...]:
         return ()
 
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
-        return (Check(name=f"the folder {self.folder} exists", holds=note_key(f"{self.folder}/") in outcome.state),)
+    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
+        return {f"the folder {self.folder} exists": note_key(f"{self.folder}/") in outcome.state}
 
     def may_change(self) -> Sequence[str]:
         return (literal(note_key(f"{self.folder}/")),)
 
-    async def solve(self, hand: Hand) -> None:
+    async def perform(self, hand: Hand) -> None:
         await note_flows.create_folder(hand, self.folder)
-        await hand.finish()
 
 
 class MoveNote(NotesTask):
-    name: ClassVar[str] = "notes.move"
-    description: ClassVar[str] = "Move a note into a folder"
-    wordings: ClassVar[Pool[str]] = {
-        "train": (
-            "Move the Markor note {note.name} into the folder {folder}.",
-            "In Markor, put {note.name} into {folder}.",
-        ),
-        "validation": ("File the Markor note {note.name} under the folder {folder}.",),
-        "test": ("{note.name} belongs into Markor's {folder} folder; move it there.",),
-    }
+    name = "notes.move"
 
     @property
     def target_key(self) -> str:
         return note_key(f"{self.folder}/{self.note.name}")
 
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
+    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         moved = holds_text(outcome.state, self.target_key, self.note.text)
-        return (
-            Check(name=f"{self.note.name} is in {self.folder}", holds=moved),
-            Check(name="it is no longer at its old place", holds=self.note.key not in outcome.state),
-        )
+        return {
+            f"{self.note.name} is in {self.folder}": moved,
+            "it is no longer at its old place": self.note.key not in outcome.state,
+        }
 
     def may_change(self) -> Sequence[str]:
         return literal(self.note.key), literal(self.target_key)
 
-    async def solve(self, hand: Hand) -> None:
+    async def perform(self, hand: Hand) -> None:
         await note_flows.move(hand, self.note.name, self.folder)
-        await hand.finish()
 
 
 class DeleteNewestNote(NotesTask):
-    name: ClassVar[str] = "notes.delete_newest"
-    description: ClassVar[str] = "Delete the note changed last"
-    splits: ClassVar[tuple[Split, ...]] = ("test",)
-    wordings: ClassVar[Pool[str]] = {"test": ("Delete the Markor note that was changed most recently.",)}
+    name = "notes.delete_newest"
 
     @classmethod
-    def sample(cls, rng: random.Random, split: Split) -> Self:
+    def draw(cls, rng: random.Random, split: Split) -> dict[str, Any]:
         notes = draw_notes(rng, split, 5)
         newest = max(notes, key=lambda note: note.modified)
-        others = tuple(note for note in notes if note is not newest)
-        return cls(wording=pick(rng, cls.wordings, split), note=newest, others=others, folder=pick(rng, FOLDERS, split))
+        return {"note": newest, "others": tuple(note for note in notes if note is not newest)}
 
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
-        return (Check(name="the newest note is gone", holds=self.note.key not in outcome.state),)
+    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
+        return {"the newest note is gone": self.note.key not in outcome.state}
 
-    async def solve(self, hand: Hand) -> None:
+    async def perform(self, hand: Hand) -> None:
         await note_flows.delete(hand, self.note.name)
-        await hand.finish()
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeleteOldNotes(NotesTask):
-    name: ClassVar[str] = "notes.delete_old"
-    description: ClassVar[str] = "Delete every note older than a date"
-    max_turns: ClassVar[int] = 30
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("Delete every Markor note that was last changed before {cutoff_day} October 2023.",),
-        "validation": (
-            "Tidy up Markor: delete the notes last changed before {cutoff_day} October 2023, keep the rest.",
-        ),
-        "test": ("Keep only those Markor notes that were changed on or after {cutoff_day} October 2023.",),
-    }
+    name = "notes.delete_old"
 
     cutoff_day: int
     """In October 2023; at least one note is older, at least two are not."""
 
     @classmethod
-    def sample(cls, rng: random.Random, split: Split) -> Self:
+    def draw(cls, rng: random.Random, split: Split) -> dict[str, Any]:
         notes = sorted(draw_notes(rng, split, 4), key=lambda note: note.modified)
         first_kept = notes[rng.randint(1, 2)]
-        return cls(
-            wording=pick(rng, cls.wordings, split),
-            note=first_kept,
-            others=tuple(reversed([note for note in notes if note is not first_kept])),
-            folder=pick(rng, FOLDERS, split),
-            cutoff_day=int(first_kept.modified[8:10]),
-        )
+        others = tuple(reversed([note for note in notes if note is not first_kept]))
+        return {"note": first_kept, "others": others, "cutoff_day": int(first_kept.modified[8:10])}
 
     @property
     def victims(self) -> tuple[Note, ...]:
         return tuple(note for note in self.others if note.modified < self.note.modified)
 
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
-        return tuple(Check(name=f"{note.name} is gone", holds=note.key not in outcome.state) for note in self.victims)
+    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
+        return {f"{note.name} is gone": note.key not in outcome.state for note in self.victims}
 
     def may_change(self) -> Sequence[str]:
         return tuple(literal(note.key) for note in self.victims)
 
-    async def solve(self, hand: Hand) -> None:
+    async def perform(self, hand: Hand) -> None:
         for note in self.victims:
             await note_flows.delete(hand, note.name)
-        await hand.finish()
 
 
 class FindNote(NotesTask):
-    name: ClassVar[str] = "notes.find"
-    description: ClassVar[str] = "Say which note has a given text"
-    max_turns: ClassVar[int] = 25
-    wordings: ClassVar[Pool[str]] = {
-        "train": ('Which Markor note says "{note.text}"? Answer with its file name only.',),
-        "validation": ('Find the Markor note with the text "{note.text}" and answer with just its file name.',),
-        "test": ('I wrote "{note.text}" somewhere in Markor. In which file? Answer with the file name only.',),
-    }
+    name = "notes.find"
 
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
+    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         right = any(same_answer(outcome.answer, name) for name in (self.note.name, self.note.name.removesuffix(".md")))
-        return (Check(name="the answer names the note", holds=right),)
+        return {"the answer names the note": right}
 
     def may_change(self) -> Sequence[str]:
         return ()
 
-    async def solve(self, hand: Hand) -> None:
+    async def perform(self, hand: Hand) -> str:
         names = [name for name in await note_flows.listed(hand) if name.endswith(".md")]
         for name in names:
             if await note_flows.read(hand, name) == self.note.text:
-                await hand.finish(answer=name)
-                return
+                return name
         raise OracleStuck(f"no note says {self.note.text!r}")
 
 

@@ -3,111 +3,35 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.phone.base import Pool, pick
+from rlfactory.envs.tasks.table import frozen, read_table
 
-FIRST_NAMES: Pool[str] = {
-    "train": (
-        "Amara",
-        "Bruno",
-        "Chloe",
-        "Diego",
-        "Elena",
-        "Farid",
-        "Grace",
-        "Hugo",
-        "Ingrid",
-        "Jonas",
-        "Keiko",
-        "Liam",
-    ),
-    "validation": ("Mira", "Nikolai", "Olive", "Pedro", "Quinn", "Rosa", "Samir"),
-    "test": ("Tomas", "Uma", "Viktor", "Wendy", "Xenia", "Yusuf", "Zara", "Anders", "Beatriz"),
-}
-LAST_NAMES: Pool[str] = {
-    "train": ("Abara", "Bianchi", "Castillo", "Dubois", "Eriksen", "Fischer", "Gupta", "Hansen", "Ito", "Jensen"),
-    "validation": ("Kowalski", "Larsen", "Moreau", "Novak", "Okafor", "Petrov"),
-    "test": ("Quispe", "Rossi", "Sato", "Tanaka", "Ulrich", "Vega", "Weber", "Young"),
-}
-AREA_CODES: Pool[str] = {
-    "train": ("212", "303", "415", "503", "617", "713"),
-    "validation": ("305", "702", "919"),
-    "test": ("206", "312", "404", "808"),
-}
-ALARM_LABELS: Pool[str] = {
-    "train": ("Gym", "School run", "Water plants", "Standup", "Medicine", "Call home"),
-    "validation": ("Yoga", "Feed cat", "Piano lesson"),
-    "test": ("Night train", "Swimming", "Bake bread", "Team lunch"),
-}
-NOTE_NAMES: Pool[str] = {
-    "train": (
-        "groceries",
-        "meeting_minutes",
-        "book_list",
-        "garden_plan",
-        "gift_ideas",
-        "travel_budget",
-        "workout_log",
-        "project_alpha",
-        "car_repair",
-        "movie_night",
-    ),
-    "validation": ("reading_notes", "house_rules", "picnic", "tax_papers", "running_plan", "language_class"),
-    "test": (
-        "wedding_guests",
-        "camping_gear",
-        "moving_boxes",
-        "choir_songs",
-        "bike_tour",
-        "science_fair",
-        "dinner_menu",
-        "rent_contract",
-    ),
-}
-NOTE_TEXTS: Pool[str] = {
-    "train": (
-        "Buy two bags of flour and a lemon.",
-        "The plumber comes on Thursday.",
-        "Ask about the blue paint.",
-        "Return the library books by Friday.",
-        "Passport is in the top drawer.",
-        "Call the bank about the card.",
-        "Water the tomatoes twice a week.",
-        "Pick up the parcel at noon.",
-    ),
-    "validation": (
-        "The key is under the flower pot.",
-        "Bring sunscreen and a hat.",
-        "Dentist moved to next Monday.",
-        "Order new filters for the pump.",
-    ),
-    "test": (
-        "The tent needs a new zip.",
-        "Rehearsal starts half an hour early.",
-        "Send the invoice to the landlord.",
-        "Table for six, window side.",
-        "Spare batteries are in the garage.",
-        "Ask for the vegetarian menu.",
-    ),
-}
-FOLDERS: Pool[str] = {
-    "train": ("Archive", "Work", "Family", "Ideas", "Receipts"),
-    "validation": ("Hobby", "School", "Health"),
-    "test": ("Travel", "Clients", "Recipes", "House"),
-}
-FILE_STEMS: Pool[str] = {
-    "train": ("invoice_march", "beach_house", "manual_oven", "ticket_oslo", "floor_plan", "cv_draft", "recipe_soup"),
-    "validation": ("lease_copy", "map_trails", "poster_final", "budget_sheet", "menu_card"),
-    "test": ("scan_passport", "choir_flyer", "warranty_bike", "timetable_bus", "sketch_logo", "report_q3"),
-}
+T = TypeVar("T")
+
+POOLS: Mapping[str, Any] = frozen(read_table(__file__, "pools.yaml"))
+"""Each is a `Pool`, by name."""
+FIRST_NAMES: Pool[str] = POOLS["first_names"]
+LAST_NAMES: Pool[str] = POOLS["last_names"]
+AREA_CODES: Pool[str] = POOLS["area_codes"]
+ALARM_LABELS: Pool[str] = POOLS["alarm_labels"]
+NOTE_NAMES: Pool[str] = POOLS["note_names"]
+NOTE_TEXTS: Pool[str] = POOLS["note_texts"]
+FOLDERS: Pool[str] = POOLS["folders"]
+FILE_STEMS: Pool[str] = POOLS["file_stems"]
 FILE_TYPES = ("pdf", "txt", "csv")
-DEVICE_NAMES: Pool[str] = {
-    "train": ("Kitchen phone", "Blue Pixel", "Demo unit 7", "Harbour phone"),
-    "validation": ("Spare Pixel", "Lab phone 12"),
-    "test": ("Studio phone", "Night shift Pixel", "Field unit 3"),
-}
+DEVICE_NAMES: Pool[str] = POOLS["device_names"]
+MINUTES: Pool[int] = POOLS["minutes"]
+"""Of times of day."""
+
+
+def pool_of(name: str, make: Callable[..., T]) -> Pool[T]:
+    """Return a pool whose values are made of the rows of a table."""
+    return {split: tuple(make(*row) for row in rows) for split, rows in POOLS[name].items()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.phone import flows
-from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, pick, run
+from rlfactory.envs.tasks.phone.base import PhoneTask, run
 from rlfactory.envs.tasks.phone.reading import flag
-from rlfactory.envs.tasks.task import Check, Outcome
+from rlfactory.envs.tasks.task import Outcome
 
 WIFI = "settings/global/wifi_on"
 BLUETOOTH = "settings/global/bluetooth_on"
@@ -51,16 +51,12 @@ class SettingsTask(PhoneTask):
     start: Start
 
     @classmethod
-    def sample(cls, rng: random.Random, split: Split) -> Self:
-        return cls(wording=pick(rng, cls.wordings, split), start=cls.draw_start(rng))
-
-    @classmethod
-    def draw_start(cls, rng: random.Random) -> Start:
+    def draw_rest(cls, rng: random.Random, split: Split) -> dict[str, Any]:
         def first(wanted: bool | None) -> bool:
             drawn = rng.random() < 0.5
             return drawn if wanted is None else wanted == cls.holds_untouched
 
-        return Start(wifi=first(cls.wifi), bluetooth=first(cls.bluetooth), brightness=rng.randrange(60, 200))
+        return {"start": Start(wifi=first(cls.wifi), bluetooth=first(cls.bluetooth), brightness=rng.randrange(60, 200))}
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
         await run(device, self.setup_commands(), timeout_s=timeout_s)
@@ -68,114 +64,66 @@ class SettingsTask(PhoneTask):
     def setup_commands(self) -> tuple[str, ...]:
         return self.start.commands
 
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
+    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         wanted = {WIFI: self.wifi, BLUETOOTH: self.bluetooth}
-        return tuple(
-            Check(name=f"{key.rpartition('/')[2]} is {int(on)}", holds=flag(outcome.state, key) == on)
+        return {
+            f"{key.rpartition('/')[2]} is {int(on)}": flag(outcome.state, key) == on
             for key, on in wanted.items()
             if on is not None
-        )
+        }
 
     def may_change(self) -> Sequence[str]:
         return tuple(key for key, on in ((WIFI, self.wifi), (BLUETOOTH, self.bluetooth)) if on is not None)
 
-    async def solve(self, hand: Hand) -> None:
+    async def perform(self, hand: Hand) -> None:
         if self.wifi is not None and not self.holds_untouched:
             await flows.toggle_wifi(hand)
         if self.bluetooth is not None and not self.holds_untouched:
             await flows.toggle_bluetooth(hand)
-        await hand.finish()
 
 
 class WifiOn(SettingsTask):
-    name: ClassVar[str] = "settings.wifi_on"
-    description: ClassVar[str] = "Turn Wi-Fi on"
+    name = "settings.wifi_on"
     wifi: ClassVar[bool | None] = True
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("Turn Wi-Fi on.", "Switch on the Wi-Fi."),
-        "validation": ("Enable Wi-Fi.",),
-        "test": ("This phone's Wi-Fi is off; put it on.",),
-    }
 
 
 class WifiOff(SettingsTask):
-    name: ClassVar[str] = "settings.wifi_off"
-    description: ClassVar[str] = "Turn Wi-Fi off"
+    name = "settings.wifi_off"
     wifi: ClassVar[bool | None] = False
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("Turn Wi-Fi off.", "Switch off the Wi-Fi."),
-        "validation": ("Disable Wi-Fi.",),
-        "test": ("This phone's Wi-Fi is on; put it off.",),
-    }
 
 
 class BluetoothOn(SettingsTask):
-    name: ClassVar[str] = "settings.bluetooth_on"
-    description: ClassVar[str] = "Turn Bluetooth on"
+    name = "settings.bluetooth_on"
     bluetooth: ClassVar[bool | None] = True
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("Turn Bluetooth on.", "Switch on Bluetooth."),
-        "validation": ("Enable Bluetooth.",),
-        "test": ("This phone's Bluetooth is off; put it on.",),
-    }
 
 
 class BluetoothOff(SettingsTask):
-    name: ClassVar[str] = "settings.bluetooth_off"
-    description: ClassVar[str] = "Turn Bluetooth off"
+    name = "settings.bluetooth_off"
     bluetooth: ClassVar[bool | None] = False
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("Turn Bluetooth off.", "Switch off Bluetooth."),
-        "validation": ("Disable Bluetooth.",),
-        "test": ("This phone's Bluetooth is on; put it off.",),
-    }
 
 
 class WifiOnVerify(SettingsTask):
-    name: ClassVar[str] = "settings.wifi_on_verify"
-    description: ClassVar[str] = "Wi-Fi has to be on, and is"
+    name = "settings.wifi_on_verify"
     holds_untouched: ClassVar[bool] = True
     wifi: ClassVar[bool | None] = True
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("Make sure that Wi-Fi is on.",),
-        "validation": ("See to it that Wi-Fi is on.",),
-        "test": ("Check the Wi-Fi switch; it has to be on.",),
-    }
 
 
 class BluetoothOffVerify(SettingsTask):
-    name: ClassVar[str] = "settings.bluetooth_off_verify"
-    description: ClassVar[str] = "Bluetooth has to be off, and is"
+    name = "settings.bluetooth_off_verify"
     holds_untouched: ClassVar[bool] = True
     bluetooth: ClassVar[bool | None] = False
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("Make sure that Bluetooth is off.",),
-        "validation": ("See to it that Bluetooth is off.",),
-        "test": ("Check the Bluetooth switch; it has to be off.",),
-    }
 
 
 class RadiosOff(SettingsTask):
-    name: ClassVar[str] = "settings.radios_off"
-    description: ClassVar[str] = "Turn Wi-Fi and Bluetooth off"
-    max_turns: ClassVar[int] = 20
+    name = "settings.radios_off"
     wifi: ClassVar[bool | None] = False
     bluetooth: ClassVar[bool | None] = False
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("Turn off both Wi-Fi and Bluetooth.", "Switch off Bluetooth and Wi-Fi."),
-        "validation": ("Disable Wi-Fi and Bluetooth.",),
-        "test": ("Save power: Wi-Fi and Bluetooth both have to be off.",),
-    }
 
 
 class WifiOffBluetoothOn(SettingsTask):
-    name: ClassVar[str] = "settings.wifi_off_bluetooth_on"
-    description: ClassVar[str] = "Swap Wi-Fi for Bluetooth"
-    splits: ClassVar[tuple[Split, ...]] = ("test",)
-    max_turns: ClassVar[int] = 20
+    name = "settings.wifi_off_bluetooth_on"
     wifi: ClassVar[bool | None] = False
     bluetooth: ClassVar[bool | None] = True
-    wordings: ClassVar[Pool[str]] = {"test": ("Turn off Wi-Fi, then turn on Bluetooth.",)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,38 +136,25 @@ class AirplaneTask(SettingsTask):
         before = "disable" if self.airplane else "enable"
         return (*super().setup_commands(), f"cmd connectivity airplane-mode {before}")
 
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
+    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         holds = flag(outcome.state, AIRPLANE) == self.airplane
-        return (Check(name=f"airplane_mode_on is {int(self.airplane)}", holds=holds),)
+        return {f"airplane_mode_on is {int(self.airplane)}": holds}
 
     def may_change(self) -> Sequence[str]:
         return (AIRPLANE, WIFI, BLUETOOTH)
 
-    async def solve(self, hand: Hand) -> None:
+    async def perform(self, hand: Hand) -> None:
         await flows.toggle_airplane_mode(hand)
-        await hand.finish()
 
 
 class AirplaneOn(AirplaneTask):
-    name: ClassVar[str] = "settings.airplane_on"
-    description: ClassVar[str] = "Turn airplane mode on"
+    name = "settings.airplane_on"
     airplane: ClassVar[bool] = True
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("Turn airplane mode on.", "Switch the phone to airplane mode."),
-        "validation": ("Enable airplane mode.",),
-        "test": ("The plane is leaving: put airplane mode on.",),
-    }
 
 
 class AirplaneOff(AirplaneTask):
-    name: ClassVar[str] = "settings.airplane_off"
-    description: ClassVar[str] = "Turn airplane mode off"
+    name = "settings.airplane_off"
     airplane: ClassVar[bool] = False
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("Turn airplane mode off.", "Take the phone out of airplane mode."),
-        "validation": ("Disable airplane mode.",),
-        "test": ("The plane has landed: put airplane mode off.",),
-    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,37 +162,24 @@ class BrightnessTask(SettingsTask):
     wanted: ClassVar[int]
     """1 and 255 are the ends of the slider."""
 
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
-        return (Check(name=f"brightness is {self.wanted}", holds=outcome.state.get(BRIGHTNESS) == str(self.wanted)),)
+    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
+        return {f"brightness is {self.wanted}": outcome.state.get(BRIGHTNESS) == str(self.wanted)}
 
     def may_change(self) -> Sequence[str]:
         return (BRIGHTNESS, "settings/system/screen_brightness_float")
 
-    async def solve(self, hand: Hand) -> None:
+    async def perform(self, hand: Hand) -> None:
         await flows.set_brightness(hand, end=1.0 if self.wanted == 255 else 0.0)
-        await hand.finish()
 
 
 class BrightnessMax(BrightnessTask):
-    name: ClassVar[str] = "settings.brightness_max"
-    description: ClassVar[str] = "Screen brightness to its maximum"
+    name = "settings.brightness_max"
     wanted: ClassVar[int] = 255
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("Set the screen brightness to its maximum.", "Turn the brightness level all the way up."),
-        "validation": ("Make the screen as bright as possible with the brightness slider.",),
-        "test": ("I read in the sun: put the brightness slider at its very maximum.",),
-    }
 
 
 class BrightnessMin(BrightnessTask):
-    name: ClassVar[str] = "settings.brightness_min"
-    description: ClassVar[str] = "Screen brightness to its minimum"
+    name = "settings.brightness_min"
     wanted: ClassVar[int] = 1
-    wordings: ClassVar[Pool[str]] = {
-        "train": ("Set the screen brightness to its minimum.", "Turn the brightness level all the way down."),
-        "validation": ("Make the screen as dim as possible with the brightness slider.",),
-        "test": ("It is dark here: put the brightness slider at its very minimum.",),
-    }
 
 
 TASKS: tuple[type[PhoneTask], ...] = (

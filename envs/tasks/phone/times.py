@@ -7,12 +7,7 @@ from dataclasses import dataclass
 
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.phone.base import Pool
-
-MINUTES: Pool[int] = {
-    "train": (0, 5, 10, 20, 25, 35, 40, 50),
-    "validation": (15, 45),
-    "test": (30, 55),
-}
+from rlfactory.envs.tasks.phone.pools import MINUTES, pool_of
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -57,18 +52,4 @@ class TimerLength:
         return f"{self.hours:02d}{self.minutes:02d}00".lstrip("0")
 
 
-LENGTHS: Pool[TimerLength] = {
-    "train": (
-        TimerLength("5 minutes", 0, 5),
-        TimerLength("12 minutes", 0, 12),
-        TimerLength("20 minutes", 0, 20),
-        TimerLength("45 minutes", 0, 45),
-        TimerLength("1 hour", 1, 0),
-    ),
-    "validation": (TimerLength("10 minutes", 0, 10), TimerLength("35 minutes", 0, 35)),
-    "test": (
-        TimerLength("8 minutes", 0, 8),
-        TimerLength("25 minutes", 0, 25),
-        TimerLength("1 hour and 30 minutes", 1, 30),
-    ),
-}
+LENGTHS: Pool[TimerLength] = pool_of("timer_lengths", TimerLength)

@@ -13,115 +13,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from rlfactory.envs.tasks.table import read_table
 from rlfactory.envs.tools.search.passages import Passage
 
 SEED: Final = "search_qa world 1"
-COUNTS: Final = {
-    "sea": 6,
-    "country": 14,
-    "river": 30,
-    "town": 90,
-    "university": 24,
-    "person": 260,
-    "book": 120,
-    "firm": 90,
-    "building": 80,
-}
-SENTENCES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
-    "sea": {"saltier": ("{name} is a sea that fishermen call mild.", "{name} is a cold sea with many wrecks.")},
-    "country": {
-        "capital": ("The capital of {name} is {value}.", "{value} is the capital of {name}."),
-        "currency": ("People there pay with the {value}.", "Its currency is the {value}."),
-    },
-    "river": {
-        "sea": ("The {name} flows into the {value}.", "After many bends the {name} reaches the {value}."),
-        "length": ("It is {value} kilometres long.",),
-    },
-    "town": {
-        "country": ("{name} is a town in {value}.", "{name} lies in the country of {value}."),
-        "river": ("The river {value} runs through it.", "It was built on both banks of the river {value}."),
-        "founded": ("It was founded in {value}.", "Its charter dates from {value}."),
-    },
-    "university": {
-        "town": ("{name} is a university in {value}.", "{name} has its lecture halls in {value}."),
-        "founded": ("It opened its doors in {value}.",),
-    },
-    "person": {
-        "born_in": ("{name} was born in {value}.", "{name} came from {value}."),
-        "born": ("The year of birth was {value}.",),
-        "studied_at": ("After school came studies at {value}.", "{value} awarded the degree."),
-        "teacher": ("The teacher who mattered most was {value}.", "{value} was the teacher of those years."),
-    },
-    "book": {
-        "author": ("{name} is a novel by {value}.", "{value} wrote the novel {name}."),
-        "published": ("It came out in {value}.",),
-        "set_in": ("It is set in {value}.", "Most of it takes place in {value}."),
-    },
-    "firm": {
-        "founder": ("{name} was founded by {value}.", "{value} founded {name}."),
-        "founded": ("That was in {value}.",),
-        "office": ("Its head office is in {value}.", "It is run from {value}."),
-    },
-    "building": {
-        "architect": ("{name} was designed by {value}.", "The architect of {name} was {value}."),
-        "stands_in": ("It stands in {value}.", "Visitors find it in {value}."),
-        "height": ("It is {value} metres high.",),
-    },
-}
+TABLE: Final[Mapping[str, Any]] = read_table(__file__, "world.yaml")
+COUNTS: Final[Mapping[str, int]] = TABLE["counts"]
+SENTENCES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = TABLE["sentences"]
 """For each kind of thing its facts, each in one or more wordings."""
-REFERS_TO: Final = {
-    "capital": "town",
-    "sea": "sea",
-    "country": "country",
-    "river": "river",
-    "town": "town",
-    "born_in": "town",
-    "studied_at": "university",
-    "teacher": "person",
-    "author": "person",
-    "set_in": "town",
-    "founder": "person",
-    "office": "town",
-    "architect": "person",
-    "stands_in": "town",
-}
-"""What kind of thing a fact names; the others are years, measures and words."""
-YEARS: Final = {"founded": (1400, 1990), "born": (1700, 1960), "published": (1800, 2015)}
-MEASURES: Final = {"length": (40, 2200), "height": (12, 340)}
-FORMS: Final[Mapping[str, Sequence[str]]] = {
-    "sea": ("{} Sea",),
-    "university": ("{} University",),
-    "book": ("The Song of {}", "Winter in {}", "Letters to {}", "The Last {}", "Beyond {}"),
-    "firm": ("{} Instruments", "{} Mills", "{} Shipping", "{} Pumps", "{} Glassworks"),
-    "building": ("{} Tower", "{} Hall", "{} Bridge", "{} Library"),
-}
+FORMS: Final[Mapping[str, Sequence[str]]] = TABLE["forms"]
 """How things are called; where nothing is said, by one word."""
-STARTS: Final = (
-    "b",
-    "br",
-    "d",
-    "dr",
-    "f",
-    "g",
-    "h",
-    "k",
-    "kr",
-    "l",
-    "m",
-    "n",
-    "p",
-    "r",
-    "s",
-    "st",
-    "t",
-    "tr",
-    "v",
-    "z",
-)
-MIDDLES: Final = ("a", "e", "i", "o", "u", "ei", "oa")
-ENDS: Final = "lnrst"
+STARTS, MIDDLES, ENDS = (str(TABLE[part]).split() for part in ("starts", "middles", "ends"))
+"""Of syllables."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,11 +67,11 @@ class World:
             thing.wording[fact] = rng.randrange(len(wordings))
 
     def _value(self, thing: Thing, fact: str, rng: random.Random) -> str:
-        if fact in REFERS_TO:
-            others = [each for each in self.things[REFERS_TO[fact]] if each is not thing]
+        if fact in TABLE["refers_to"]:
+            others = [each for each in self.things[TABLE["refers_to"][fact]] if each is not thing]
             return rng.choice(others).name
-        if fact in YEARS or fact in MEASURES:
-            return str(rng.randint(*(YEARS.get(fact) or MEASURES[fact])))
+        if fact in TABLE["ranges"]:
+            return str(rng.randint(*TABLE["ranges"][fact]))
         return _syllables(rng, 2).lower()
 
     def passages(self) -> list[Passage]:

@@ -35,7 +35,7 @@ class GeneratedTask(Text2SqlTask):
     def sample(cls, rng: random.Random, split: Split) -> Self:
         for _ in range(MAX_DRAWS):
             domain = rng.choice(DOMAINS[split])
-            question = rng.choice(LEVELS[cls.level - 1])(rng, domain)
+            question = rng.choice(LEVELS[cls.level - 1]).about(domain, rng)
             task = cls(domain=domain, question=question, seed=rng.randrange(2**32))
             if task.tells_apart():
                 return task

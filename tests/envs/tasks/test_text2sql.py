@@ -131,8 +131,8 @@ def test_every_question_has_an_answer_in_every_world(split):
         where = database(domain, "test")
         assert where.data == database(domain, "test").data
         for level in LEVELS:
-            for make in level:
-                question = make(random.Random(1), domain)
+            for template in level:
+                question = template.about(domain, random.Random(1))
                 assert question.text.endswith((".", "?"))
                 read(where, question.gold)
 
