@@ -139,9 +139,14 @@ stop() {
   trap - TERM INT EXIT
   rm -f "$ready"
   [ "${#forwards[@]}" -eq 0 ] || kill "${forwards[@]}" 2>/dev/null || true
-  adb kill-server >/dev/null 2>&1 || true
-  if kill -0 "${emulator_pid:-0}" 2>/dev/null && [ "${emulator_pid:-0}" -ne 0 ]; then
+  timeout 2 adb kill-server >/dev/null 2>&1 || true
+  if [ -n "${emulator_pid:-}" ]; then
     CONSOLE_PATIENCE_S=2 console kill >/dev/null 2>&1 || kill "$emulator_pid" 2>/dev/null || true
+    for _ in {1..40}; do # an emulator that promises to end may hang all the same
+      kill -0 "$emulator_pid" 2>/dev/null || return 0
+      sleep 0.1
+    done
+    kill -KILL "$emulator_pid" 2>/dev/null || true
     wait "$emulator_pid" 2>/dev/null || true
   fi
 }

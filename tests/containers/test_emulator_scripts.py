@@ -34,6 +34,8 @@ from rlfactory.emulators.simulator.phone import PhoneConfig
 options = sys.argv[1:]
 with open(os.environ["STAND_IN_LOG"], "a") as log:
     print(*options, file=log)
+with open(os.environ["STAND_IN_LOG"] + ".pid", "w") as pid:
+    print(os.getpid(), file=pid)
 if os.environ.get("STAND_IN_FAILS"):
     sys.exit("PANIC: no such AVD")
 
@@ -42,7 +44,7 @@ async def main():
     port = int(options[options.index("-port") + 1])
     # A console of Android's ends the emulator by `kill`; the simulated phone's ends its server.
     server = await host.start(PhoneConfig(width_px=270, height_px=600), console_port=port, adb_port=port + 1)
-    while host.phones:
+    while host.phones or os.environ.get("STAND_IN_STAYS"):
         await asyncio.sleep(0.05)
 
 asyncio.run(main())
@@ -109,6 +111,11 @@ class Phone:
         with socket.create_connection((OUTSIDE, self.port), timeout=10) as connection:
             connection.sendall(f"{command}\nquit\n".encode())
             return b"".join(iter(lambda: connection.recv(4096), b"")).decode()
+
+    @property
+    def pid(self) -> int:
+        """The emulator's."""
+        return int((self.home / "starts.pid").read_text())
 
     @property
     def starts(self) -> list[str]:
@@ -195,9 +202,12 @@ async def test_adb_reaches_the_phone_at_the_containers_address(phone):
         assert (await adb.shell(serial, "getprop sys.boot_completed")).stdout == b"1\n"
 
 
-def test_nothing_is_left_when_it_is_stopped(phone):
-    phone.start()
-    phone.stop(signal.SIGINT)
+@pytest.mark.parametrize("environment", [{}, {"STAND_IN_STAYS": "1"}], ids=["", "of an emulator that hangs"])
+def test_nothing_is_left_when_it_is_stopped(phone, environment):
+    phone.start(**environment)
+    assert phone.stop(signal.SIGINT) == 143
+    with pytest.raises(ProcessLookupError):
+        os.kill(phone.pid, 0)
     for offset in (0, 1, 5, 2000):
         with socket.socket() as probe:
             assert probe.connect_ex((OUTSIDE if offset < 2000 else "127.0.0.1", phone.port + offset))
