@@ -34,10 +34,7 @@ CONTACTS: Final = (
     _person("Tom", "Whitfield", "+1 925-555-0109", email="tom.whitfield@example.net"),
 )
 
-ALARMS: Final = (
-    Alarm(hour=7, minute=0, days=WEEKDAYS, label="Work"),
-    Alarm(hour=9, minute=30, enabled=False),
-)
+ALARMS: Final = (Alarm(hour=7, minute=0, days=WEEKDAYS, label="Work"), Alarm(hour=9, minute=30, enabled=False))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

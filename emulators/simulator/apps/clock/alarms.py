@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.clock.data import DAYS, EVERY_DAY, Alarm, all_alarms, delete_alarm, save_alarm
-from rlfactory.emulators.simulator.apps.kit.common import choice_dialog, empty_state, prompt_dialog
-from rlfactory.emulators.simulator.apps.kit.pickers import TimePick, time_dialog
-from rlfactory.emulators.simulator.apps.settings.time import format_time, uses_24_hours
+from rlfactory.emulators.simulator.apps.kit.callbacks import setter, writer
+from rlfactory.emulators.simulator.apps.kit.dialogs import choice_dialog, prompt_dialog
+from rlfactory.emulators.simulator.apps.kit.pickers import TimePick, format_time, time_dialog
+from rlfactory.emulators.simulator.apps.kit.rows import empty_state, plural
 from rlfactory.emulators.simulator.view.widgets import (
     Callback,
     Checkbox,
@@ -60,20 +60,16 @@ class AlarmTab:
 
     def dialog(self, system: System) -> Dialog | None:
         if self.pick is not None:
-            return time_dialog(
-                self.pick,
-                twenty_four=uses_24_hours(system),
-                on_ok=lambda: self._picked(system),
-                on_cancel=self._close,
-            )
+            return time_dialog(system, self.pick, on_ok=lambda: self._picked(system), on_cancel=self._close)
         if self.label is not None:
+            label = self.label.strip()
             return prompt_dialog(
                 "Label",
                 self.label,
                 key="label_edit",
                 hint="Label",
-                on_change=self._type_label,
-                on_ok=lambda: self._labelled(system),
+                on_change=writer(self, "label"),
+                on_ok=lambda: self._change(system, label=label),
                 on_cancel=self._close,
             )
         if self.ringtone:
@@ -89,6 +85,7 @@ class AlarmTab:
 
     def _card(self, system: System, alarm: Alarm) -> Widget:
         open_ = alarm.id == self.expanded
+        turn = setter(self, expanded=0 if open_ else alarm.id)
         time = format_time(system, alarm.hour, alarm.minute)
         color = "on_surface" if alarm.enabled else "outline"
         arrow = IconButton(
@@ -97,11 +94,10 @@ class AlarmTab:
             description=f"{'Collapse' if open_ else 'Expand'} alarm {time}",
             container="surface_container_highest",
             diameter=36,
-            on_tap=lambda: self._toggle_card(alarm),
+            on_tap=turn,
         )
-        clock = Text(
-            key="digital_clock", text=time, style="display_large", color=color, on_tap=lambda: self._edit_time(alarm)
-        )
+        edit = setter(self, editing=alarm.id, pick=TimePick(hour=alarm.hour, minute=alarm.minute))
+        clock = Text(key="digital_clock", text=time, style="display_large", color=color, on_tap=edit)
         on_off = Switch(
             key="onoff",
             description=f"Alarm {time}",
@@ -121,22 +117,21 @@ class AlarmTab:
             background="surface_container_high" if open_ else "surface_container",
             radius=28,
             width="fill",
-            on_tap=None if open_ else lambda: self._toggle_card(alarm),
+            on_tap=None if open_ else turn,
         )
 
     def _label_line(self, alarm: Alarm, *, open_: bool) -> Widget:
+        label = alarm.label or ("Add label" if open_ else "")
+        text = Text(text=label, style="title_medium", color="on_surface_variant", max_lines=1)
         if not open_:
-            return Text(text=alarm.label, style="title_medium", color="on_surface_variant", weight=1, max_lines=1)
+            return replace(text, weight=1)
         return Row(
             key="edit_label",
-            children=(
-                Icon(icon="label-outline", size=20),
-                Text(text=alarm.label or "Add label", style="title_medium", color="on_surface_variant", max_lines=1),
-            ),
+            children=(Icon(icon="label-outline", size=20), text),
             gap=12,
             height=44,
             weight=1,
-            on_tap=lambda: self._edit_label(alarm),
+            on_tap=setter(self, editing=alarm.id, label=alarm.label),
         )
 
     def _details(self, system: System, alarm: Alarm) -> tuple[Widget, ...]:
@@ -146,46 +141,24 @@ class AlarmTab:
             width="fill",
             padding=(0, 12, 0, 8),
         )
-        vibrate = Row(
-            key="vibrate_onoff",
-            children=(
-                Icon(icon="vibrate"),
-                Text(text="Vibrate", weight=1),
-                Checkbox(
-                    description="Vibrate",
-                    checked=alarm.vibrate,
-                    on_change=lambda on: _save(system, replace(alarm, vibrate=on)),
-                ),
-            ),
-            gap=16,
-            height=48,
-            width="fill",
-            on_tap=lambda: _save(system, replace(alarm, vibrate=not alarm.vibrate)),
+        checkbox = Checkbox(
+            description="Vibrate", checked=alarm.vibrate, on_change=lambda on: _save(system, replace(alarm, vibrate=on))
         )
+        turn = lambda: _save(system, replace(alarm, vibrate=not alarm.vibrate))  # noqa: E731
         return (
             days,
-            _line("choose_ringtone", "bell-ring-outline", alarm.ringtone, lambda: self._choose_ringtone(alarm)),
-            vibrate,
+            _line(
+                "choose_ringtone", "bell-ring-outline", alarm.ringtone, setter(self, editing=alarm.id, ringtone=True)
+            ),
+            _line("vibrate_onoff", "vibrate", "Vibrate", turn, checkbox),
             _line("delete", "delete-outline", "Delete", lambda: self._delete(system, alarm)),
         )
 
     # --- events ----------------------------------------------------------------------------------------------------
 
-    def _toggle_card(self, alarm: Alarm) -> None:
-        self.expanded = 0 if self.expanded == alarm.id else alarm.id
-
     def _add(self, system: System) -> None:
         now = system.now()
         self.editing, self.pick = 0, TimePick(hour=now.hour, minute=now.minute)
-
-    def _edit_time(self, alarm: Alarm) -> None:
-        self.editing, self.pick = alarm.id, TimePick(hour=alarm.hour, minute=alarm.minute)
-
-    def _edit_label(self, alarm: Alarm) -> None:
-        self.editing, self.label = alarm.id, alarm.label
-
-    def _choose_ringtone(self, alarm: Alarm) -> None:
-        self.editing, self.ringtone = alarm.id, True
 
     def _edited(self, system: System) -> Alarm | None:
         return next((alarm for alarm in all_alarms(system) if alarm.id == self.editing), None)
@@ -193,31 +166,22 @@ class AlarmTab:
     def _picked(self, system: System) -> None:
         pick, alarm = self.pick, self._edited(system)
         self._close()
-        if pick is None:
-            return
-        chosen = Alarm(hour=pick.hour, minute=pick.minute)
-        if alarm is not None:
-            chosen = replace(alarm, hour=pick.hour, minute=pick.minute, enabled=True)
-        self.expanded = save_alarm(system, chosen)
-        system.toast(_announce(chosen.next_time(system.now()) - system.now()))
+        if pick is not None:
+            chosen = replace(alarm or Alarm(hour=0, minute=0), hour=pick.hour, minute=pick.minute, enabled=True)
+            self.expanded = save_alarm(system, chosen)
+            _announce(system, chosen)
 
-    def _type_label(self, text: str) -> None:
-        self.label = text
-
-    def _labelled(self, system: System) -> None:
-        self._change(system, label=(self.label or "").strip())
-
-    def _change(self, system: System, *, label: str | None = None, ringtone: str | None = None) -> None:
+    def _change(self, system: System, **changes: str) -> None:
+        """Change the alarm whose dialog is open."""
         alarm = self._edited(system)
         self._close()
         if alarm is not None:
-            label = alarm.label if label is None else label
-            save_alarm(system, replace(alarm, label=label, ringtone=ringtone or alarm.ringtone))
+            save_alarm(system, replace(alarm, **changes))  # type: ignore[arg-type]
 
     def _enable(self, system: System, alarm: Alarm, on: bool) -> None:
-        _save(system, replace(alarm, enabled=on))
+        save_alarm(system, replace(alarm, enabled=on))
         if on:
-            system.toast(_announce(alarm.next_time(system.now()) - system.now()))
+            _announce(system, alarm)
 
     def _delete(self, system: System, alarm: Alarm) -> None:
         delete_alarm(system, alarm.id)
@@ -232,25 +196,18 @@ def _save(system: System, alarm: Alarm) -> None:
     save_alarm(system, alarm)
 
 
-def _line(key: str, icon: str, text: str, on_tap: Callback) -> Widget:
-    return Row(
-        key=key, children=(Icon(icon=icon), Text(text=text, weight=1)), gap=16, height=48, width="fill", on_tap=on_tap
-    )
+def _line(key: str, icon: str, text: str, on_tap: Callback, *end: Widget) -> Widget:
+    children = (Icon(icon=icon), Text(text=text, weight=1), *end)
+    return Row(key=key, children=children, gap=16, height=48, width="fill", on_tap=on_tap)
 
 
 def _day(system: System, alarm: Alarm, day: int) -> Widget:
     chosen = bool(alarm.days >> day & 1)
+    color = "on_primary" if chosen else "on_surface"
     return Column(
         key=f"day_{DAYS[day].lower()}",
         description=DAYS[day],
-        children=(
-            Text(
-                text=DAYS[day][0],
-                style="label_large",
-                color="on_primary" if chosen else "on_surface",
-                text_align="center",
-            ),
-        ),
+        children=(Text(text=DAYS[day][0], style="label_large", color=color, text_align="center"),),
         align="center",
         justify="center",
         width=40,
@@ -275,8 +232,9 @@ def _when(system: System, alarm: Alarm) -> str:
     return "Today" if alarm.next_time(now).date() == now.date() else "Tomorrow"
 
 
-def _announce(ahead: timedelta) -> str:
+def _announce(system: System, alarm: Alarm) -> None:
+    """Say how long it is until the alarm rings."""
+    ahead = alarm.next_time(system.now()) - system.now()
     minutes = max(int(ahead.total_seconds() + 59) // 60, 1)
     parts = [(minutes // 1440, "day"), (minutes // 60 % 24, "hour"), (minutes % 60, "minute")]
-    text = ", ".join(f"{count} {unit}{'s' if count > 1 else ''}" for count, unit in parts if count)
-    return f"Alarm set for {text} from now."
+    system.toast(f"Alarm set for {', '.join(plural(count, unit) for count, unit in parts if count)} from now.")

@@ -88,15 +88,7 @@ def all_alarms(system: System) -> tuple[Alarm, ...]:
 def save_alarm(system: System, alarm: Alarm) -> int:
     """Insert an alarm (id 0) or replace the one with its id, and plan its next ring; return its id."""
     create_database(system)
-    values = (
-        alarm.hour,
-        alarm.minute,
-        alarm.days,
-        int(alarm.enabled),
-        int(alarm.vibrate),
-        alarm.label,
-        alarm.ringtone,
-    )
+    values = (alarm.hour, alarm.minute, alarm.days, int(alarm.enabled), int(alarm.vibrate), alarm.label, alarm.ringtone)
     with system.database(DATABASE) as db:
         if alarm.id:
             db.execute(

@@ -3,49 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.clock.data import Stopwatch, load_stopwatch, save_stopwatch
-from rlfactory.emulators.simulator.view.widgets import (
-    Callback,
-    Canvas,
-    Column,
-    Divider,
-    IconButton,
-    Row,
-    Scroll,
-    Spacer,
-    Stack,
-    Text,
-    Widget,
-)
-
-DIAL = 280.0
-"""Diameter of the dial, in dp."""
+from rlfactory.emulators.simulator.apps.clock.dial import dial, round_button
+from rlfactory.emulators.simulator.view.widgets import Callback, Column, Divider, Row, Scroll, Spacer, Text, Widget
 
 
-def stopwatch_body(system: System) -> Widget:
-    """Return the dial, the laps and the buttons. Contract: Start at rest; Pause and Lap while it runs."""
-    stopwatch = load_stopwatch(system)
-    elapsed = stopwatch.elapsed_ms(system.uptime_ms())
-    dial = Stack(
-        children=(
-            (_ring(stopwatch, elapsed), "center", "center"),
-            (Text(key="stopwatch_time_text", text=split_text(elapsed), style="display_large"), "center", "center"),
-        ),
-        width=DIAL,
-        height=DIAL,
-    )
-    return Column(
-        children=(
-            Column(children=(dial,), align="center", width="fill", padding=(0, 24, 0, 16)),
-            _laps(stopwatch, elapsed),
-            _buttons(system, stopwatch, elapsed),
-        ),
-        width="fill",
-        height="fill",
-    )
+@dataclass(kw_only=True)
+class StopwatchTab:
+    """The dial, the laps and the buttons; all it shows is in the app's preferences."""
+
+    def fab(self, system: System) -> None:
+        return None
+
+    def dialog(self, system: System) -> None:
+        return None
+
+    def body(self, system: System) -> Widget:
+        """Return the tab. Contract: Start at rest; Pause and Lap while it runs."""
+        stopwatch = load_stopwatch(system)
+        elapsed = stopwatch.elapsed_ms(system.uptime_ms())
+        time = Text(key="stopwatch_time_text", text=split_text(elapsed), style="display_large")
+        face = dial(time, 280, 6, 360 * _share(stopwatch, elapsed))
+        return Column(
+            children=(
+                Column(children=(face,), align="center", width="fill", padding=(0, 24, 0, 16)),
+                _laps(stopwatch, elapsed),
+                _buttons(system, stopwatch, elapsed),
+            ),
+            width="fill",
+            height="fill",
+        )
 
 
 def split_text(milliseconds: int) -> str:
@@ -56,15 +46,12 @@ def split_text(milliseconds: int) -> str:
     return f"{hours}:{minutes:02d}:{text}" if hours else f"{minutes:02d}:{text}"
 
 
-def _ring(stopwatch: Stopwatch, elapsed: int) -> Canvas:
-    """Return the dial's rim; with laps, how far this lap is on the way of the last one."""
-    center, radius = DIAL / 2, DIAL / 2 - 6
-    operations: list[tuple[object, ...]] = [("ring", center, center, radius, 6, "surface_container_highest")]
+def _share(stopwatch: Stopwatch, elapsed: int) -> float:
+    """Return how far this lap is on the way of the last one; without laps, how much of the minute has passed."""
     laps = (0, *stopwatch.laps_ms)
-    share = (elapsed - laps[-1]) / max(laps[-1] - laps[-2], 1) if len(laps) > 1 else elapsed % 60_000 / 60_000
-    if share > 0:
-        operations.append(("arc", center, center, radius, -90, 360 * min(share, 1.0), 6, "primary"))
-    return Canvas(operations=tuple(operations), width=DIAL, height=DIAL)
+    if len(laps) == 1:
+        return elapsed % 60_000 / 60_000
+    return min((elapsed - laps[-1]) / max(laps[-1] - laps[-2], 1), 1.0)
 
 
 def _laps(stopwatch: Stopwatch, elapsed: int) -> Widget:
@@ -92,16 +79,17 @@ def _buttons(system: System, stopwatch: Stopwatch, elapsed: int) -> Widget:
     def change(by: Callable[[Stopwatch, int], Stopwatch]) -> Callback:
         return lambda: save_stopwatch(system, by(load_stopwatch(system), system.uptime_ms()))
 
-    reset = _side("stopwatch_reset", "restart", "Reset", change(lambda _, __: Stopwatch()))
+    def main(icon: str, text: str, by: Callable[[Stopwatch, int], Stopwatch]) -> Widget:
+        return round_button("fab", icon, text, change(by), role="primary_container", diameter=96, size=36)
+
+    def side(key: str, icon: str, text: str, by: Callable[[Stopwatch, int], Stopwatch]) -> Widget:
+        return round_button(key, icon, text, change(by), role="secondary_container", diameter=56)
+
+    reset = side("stopwatch_reset", "restart", "Reset", lambda _, __: Stopwatch())
+    start = main("play", "Start", lambda watch, uptime: replace(watch, since_ms=uptime))
+    children: tuple[Widget, ...] = (reset, start, Spacer(width=56)) if elapsed else (start,)
     if stopwatch.since_ms is not None:
-        children: tuple[Widget, ...] = (
-            reset,
-            _main("pause", "Pause", change(_paused)),
-            _side("stopwatch_lap", "timer-outline", "Lap", change(_lapped)),
-        )
-    else:
-        start = _main("play", "Start", change(lambda watch, uptime: replace(watch, since_ms=uptime)))
-        children = (reset, start, Spacer(width=56)) if elapsed else (start,)
+        children = (reset, main("pause", "Pause", _paused), side("stopwatch_lap", "timer-outline", "Lap", _lapped))
     return Row(children=children, gap=32, justify="center", width="fill", padding=(0, 16, 0, 24))
 
 
@@ -111,28 +99,3 @@ def _paused(stopwatch: Stopwatch, uptime_ms: int) -> Stopwatch:
 
 def _lapped(stopwatch: Stopwatch, uptime_ms: int) -> Stopwatch:
     return replace(stopwatch, laps_ms=(*stopwatch.laps_ms, stopwatch.elapsed_ms(uptime_ms)))
-
-
-def _main(icon: str, description: str, on_tap: Callback) -> Widget:
-    return IconButton(
-        key="fab",
-        icon=icon,
-        description=description,
-        color="on_primary_container",
-        container="primary_container",
-        diameter=96,
-        size=36,
-        on_tap=on_tap,
-    )
-
-
-def _side(key: str, icon: str, description: str, on_tap: Callback) -> Widget:
-    return IconButton(
-        key=key,
-        icon=icon,
-        description=description,
-        color="on_secondary_container",
-        container="secondary_container",
-        diameter=56,
-        on_tap=on_tap,
-    )

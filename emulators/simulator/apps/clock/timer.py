@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from rlfactory.emulators.simulator.android.system import System
-from rlfactory.emulators.simulator.apps.clock.data import Timer, all_timers, save_timers
+from rlfactory.emulators.simulator.apps.clock.data import PACKAGE, Timer, all_timers, save_timers
+from rlfactory.emulators.simulator.apps.clock.dial import dial, round_button
+from rlfactory.emulators.simulator.apps.kit.callbacks import setter
+from rlfactory.emulators.simulator.apps.kit.rows import bar_button
 from rlfactory.emulators.simulator.view.widgets import (
     Button,
     Callback,
-    Canvas,
     Column,
     Fab,
     Grid,
@@ -19,7 +22,6 @@ from rlfactory.emulators.simulator.view.widgets import (
     Row,
     Scroll,
     Spacer,
-    Stack,
     Text,
     Widget,
 )
@@ -28,8 +30,6 @@ MAX_DIGITS = 6
 MINUTE_MS = 60_000
 START_ROW_HEIGHT = 104.0
 SCREEN_WIDTH_DP = 411.0
-RING = 232.0
-"""Diameter of a timer's ring, in dp."""
 
 
 @dataclass(kw_only=True)
@@ -45,10 +45,18 @@ class TimerTab:
     def fab(self, system: System) -> Fab | None:
         if self.keypad_shown(system):
             return None
-        return Fab(key="fab", icon="plus", description="Add timer", on_tap=self._add)
+        return Fab(key="fab", icon="plus", description="Add timer", on_tap=setter(self, adding=True, digits=""))
 
     def body(self, system: System) -> Widget:
-        return self._keypad(system) if self.keypad_shown(system) else self._list(system)
+        if self.keypad_shown(system):
+            return self._keypad(system)
+        cards = tuple(_card(system, timer) for timer in all_timers(system))
+        return Scroll(
+            key="timer_list", children=(*cards, Spacer(height=96)), gap=12, padding=(16, 8, 16, 0), height="fill"
+        )
+
+    def dialog(self, system: System) -> None:
+        return None
 
     def on_back(self, system: System) -> bool:
         if self.adding and all_timers(system):
@@ -57,10 +65,6 @@ class TimerTab:
         return False
 
     # --- keypad ----------------------------------------------------------------------------------------------------
-
-    def length_ms(self) -> int:
-        hours, minutes, seconds = self._parts()
-        return (hours * 3600 + minutes * 60 + seconds) * 1000
 
     def _parts(self) -> tuple[int, int, int]:
         padded = self.digits.rjust(MAX_DIGITS, "0")
@@ -78,7 +82,8 @@ class TimerTab:
         )
         height = _key_height(system)
         keys = [self._digit(text, height) for text in ("1", "2", "3", "4", "5", "6", "7", "8", "9", "00", "0")]
-        delete = _pad_key("timer_setup_delete", "Delete", Icon(icon="backspace-outline"), self._erase, height)
+        erase = setter(self, digits=self.digits[:-1])
+        delete = _pad_key("timer_setup_delete", "Delete", Icon(icon="backspace-outline"), erase, height)
         return Column(
             children=(
                 Spacer(weight=1),
@@ -102,36 +107,23 @@ class TimerTab:
 
     def _digit(self, text: str, height: float) -> Widget:
         label = Text(text=text, style="headline_large", text_align="center")
-        return _pad_key(f"timer_setup_digit_{text}", "", label, lambda: self._press(text), height)
+        return _pad_key(f"timer_setup_digit_{text}", "", label, partial(self._press, text), height)
 
     def _press(self, text: str) -> None:
         digits = (self.digits + text).lstrip("0")
         if len(digits) <= MAX_DIGITS:
             self.digits = digits
 
-    def _erase(self) -> None:
-        self.digits = self.digits[:-1]
-
-    def _add(self) -> None:
-        self.adding, self.digits = True, ""
-
     def _cancel(self) -> None:
         self.adding, self.digits = False, ""
 
     def _start(self, system: System) -> None:
-        length, timers = self.length_ms(), all_timers(system)
+        (hours, minutes, seconds), timers = self._parts(), all_timers(system)
+        length = (hours * 3600 + minutes * 60 + seconds) * 1000
         number = max((timer.id for timer in timers), default=0) + 1
         timer = Timer(id=number, length_ms=length, left_ms=length).started(system.uptime_ms())
         save_timers(system, (timer, *timers))
         self._cancel()
-
-    # --- list ------------------------------------------------------------------------------------------------------
-
-    def _list(self, system: System) -> Widget:
-        cards = tuple(_card(system, timer) for timer in all_timers(system))
-        return Scroll(
-            key="timer_list", children=(*cards, Spacer(height=96)), gap=12, padding=(16, 8, 16, 0), height="fill"
-        )
 
 
 def _key_height(system: System) -> float:
@@ -171,35 +163,21 @@ def timer_name(timer: Timer) -> str:
 
 
 def _card(system: System, timer: Timer) -> Widget:
-    uptime = system.uptime_ms()
-    remaining = timer.remaining_ms(uptime)
-    running, over = timer.ends_at_ms is not None, remaining <= 0
-    head = Row(
-        children=(
-            Text(text=timer_name(timer), style="title_medium", color="on_surface_variant", weight=1),
-            IconButton(
-                key="close",
-                icon="close",
-                description="Delete timer",
-                on_tap=lambda: _replace(system, timer, lambda _: None),
-            ),
-        ),
-        width="fill",
+    remaining = timer.remaining_ms(system.uptime_ms())
+    over = remaining <= 0
+    head = (
+        Text(text=timer_name(timer), style="title_medium", color="on_surface_variant", weight=1),
+        bar_button("close", "close", "Delete timer", _change(system, timer, lambda _, __: None)),
     )
-    dial = Stack(
-        children=(
-            (_ring(max(remaining, 0) / max(timer.length_ms, remaining, 1), over=over), "center", "center"),
-            (Text(key="timer_time_text", text=clock_text(remaining), style="display_medium"), "center", "center"),
-        ),
-        width=RING,
-        height=RING,
-    )
+    time = Text(key="timer_time_text", text=clock_text(remaining), style="display_medium")
+    share = max(remaining, 0) / max(timer.length_ms, remaining, 1)
+    face = dial(time, 232, 8, -360 * share, track="on_error" if over else "surface_container_highest")
     return Column(
         key="timer",
         children=(
-            head,
-            Column(children=(dial,), align="center", width="fill", padding=(0, 8, 0, 16)),
-            _buttons(system, timer, running=running, over=over),
+            Row(children=head, width="fill"),
+            Column(children=(face,), align="center", width="fill", padding=(0, 8, 0, 16)),
+            _buttons(system, timer, over=over),
         ),
         padding=(20, 12, 16, 20),
         background="error_container" if over else "surface_container",
@@ -208,60 +186,39 @@ def _card(system: System, timer: Timer) -> Widget:
     )
 
 
-def _buttons(system: System, timer: Timer, *, running: bool, over: bool) -> Widget:
-    def now() -> int:
-        return system.uptime_ms()
-
+def _buttons(system: System, timer: Timer, *, over: bool) -> Widget:
+    restore = _change(system, timer, lambda each, _: each.restored())
     if over:
-        main = _round("timer_stop", "stop", "Stop", lambda: _replace(system, timer, Timer.restored))
-    elif running:
-        main = _round("play_pause", "pause", "Pause", lambda: _replace(system, timer, lambda t: t.paused(now())))
+        main = _round("timer_stop", "stop", "Stop", restore)
+    elif timer.ends_at_ms is not None:
+        main = _round("play_pause", "pause", "Pause", _change(system, timer, Timer.paused))
     else:
-        main = _round("play_pause", "play", "Start", lambda: _replace(system, timer, lambda t: t.started(now())))
+        main = _round("play_pause", "play", "Start", _change(system, timer, Timer.started))
     add = Button(
         key="timer_add_time_button",
         text="+1:00",
         description="Add 1 minute",
         kind="tonal",
         height=56,
-        on_tap=lambda: _replace(system, timer, lambda t: t.extended(now(), MINUTE_MS)),
+        on_tap=_change(system, timer, lambda each, uptime_ms: each.extended(uptime_ms, MINUTE_MS)),
     )
     reset = IconButton(
-        key="reset",
-        icon="restart",
-        description="Reset",
-        container="secondary_container",
-        diameter=56,
-        on_tap=lambda: _replace(system, timer, Timer.restored),
+        key="reset", icon="restart", description="Reset", container="secondary_container", diameter=56, on_tap=restore
     )
-    children = (add, main) if over else (add, main, reset)
-    return Row(children=children, gap=16, justify="center", width="fill")
+    return Row(children=(add, main) if over else (add, main, reset), gap=16, justify="center", width="fill")
 
 
 def _round(key: str, icon: str, description: str, on_tap: Callback) -> Widget:
-    return IconButton(
-        key=key,
-        icon=icon,
-        description=description,
-        color="on_primary",
-        container="primary",
-        diameter=72,
-        size=32,
-        on_tap=on_tap,
-    )
+    return round_button(key, icon, description, on_tap, role="primary", diameter=72, size=32)
 
 
-def _ring(fraction: float, *, over: bool) -> Canvas:
-    center, radius = RING / 2, RING / 2 - 8
-    track = "on_error" if over else "surface_container_highest"
-    operations: list[tuple[object, ...]] = [("ring", center, center, radius, 8, track)]
-    if fraction > 0:
-        operations.append(("arc", center, center, radius, -90, -360 * fraction, 8, "primary"))
-    return Canvas(operations=tuple(operations), width=RING, height=RING)
+def _change(system: System, timer: Timer, change: Callable[[Timer, int], Timer | None]) -> Callback:
+    """Return a callback that puts what `change` makes of the timer and the uptime in its place, None for nothing."""
 
+    def put() -> None:
+        system.cancel_notification(PACKAGE, timer.id)
+        uptime_ms = system.uptime_ms()
+        changed = [change(each, uptime_ms) if each.id == timer.id else each for each in all_timers(system)]
+        save_timers(system, [each for each in changed if each is not None])
 
-def _replace(system: System, timer: Timer, change: Callable[[Timer], Timer | None]) -> None:
-    """Put a changed timer in the place of the old one, None for nothing."""
-    system.cancel_notification("com.google.android.deskclock", timer.id)
-    changed = [change(each) if each.id == timer.id else each for each in all_timers(system)]
-    save_timers(system, [each for each in changed if each is not None])
+    return put

@@ -10,8 +10,8 @@ from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.contacts.data import Contact, all_contacts
 from rlfactory.emulators.simulator.apps.contacts.edit import ContactEditor, person_uri
 from rlfactory.emulators.simulator.apps.contacts.person import QuickContact, avatar
-from rlfactory.emulators.simulator.apps.kit.common import empty_state, search_bar_title, section
 from rlfactory.emulators.simulator.apps.kit.preferences import Preferences
+from rlfactory.emulators.simulator.apps.kit.rows import empty_state, search_bar_title, section
 from rlfactory.emulators.simulator.view.widgets import (
     Action,
     Avatar,

@@ -19,7 +19,7 @@ from rlfactory.emulators.simulator.apps.contacts.data import (
     save_contact,
     split_name,
 )
-from rlfactory.emulators.simulator.apps.kit.common import choice_dialog
+from rlfactory.emulators.simulator.apps.kit.dialogs import choice_dialog
 from rlfactory.emulators.simulator.view.widgets import (
     Action,
     AppBar,
@@ -213,10 +213,7 @@ class ContactEditor(Activity):
             return Dialog(
                 title="Discard changes?",
                 body=Text(text="Your changes have not been saved.", style="body_medium", color="on_surface_variant"),
-                actions=(
-                    Action(text="Keep editing", on_tap=self._close),
-                    Action(text="Discard", on_tap=system.back),
-                ),
+                actions=(Action(text="Keep editing", on_tap=self._close), Action(text="Discard", on_tap=system.back)),
                 on_dismiss=self._close,
             )
         return None
@@ -278,10 +275,7 @@ def _field(
     """Return a text field in the form's column, its group's icon in the margin."""
     margin: Widget = Icon(icon=icon) if icon else Spacer(width=24)
     return Row(
-        children=(
-            margin,
-            TextField(key=key, value=value, on_change=write, label=hint, number=number, weight=1),
-        ),
+        children=(margin, TextField(key=key, value=value, on_change=write, label=hint, number=number, weight=1)),
         gap=16,
         padding=(16, 0, 16, 0),
         width="fill",

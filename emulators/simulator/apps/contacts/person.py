@@ -17,7 +17,8 @@ from rlfactory.emulators.simulator.apps.contacts.data import (
     set_starred,
 )
 from rlfactory.emulators.simulator.apps.contacts.edit import ContactEditor, person_uri
-from rlfactory.emulators.simulator.apps.kit.common import confirm_dialog, empty_state
+from rlfactory.emulators.simulator.apps.kit.dialogs import confirm_dialog
+from rlfactory.emulators.simulator.apps.kit.rows import empty_state
 from rlfactory.emulators.simulator.view.widgets import (
     Action,
     AppBar,

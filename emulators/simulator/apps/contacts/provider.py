@@ -27,7 +27,7 @@ from rlfactory.emulators.simulator.apps.contacts.data import (
     split_name,
 )
 from rlfactory.emulators.simulator.apps.golden import CONTACTS as GOLDEN_CONTACTS
-from rlfactory.emulators.simulator.apps.kit.common import empty_state
+from rlfactory.emulators.simulator.apps.kit.rows import empty_state
 from rlfactory.emulators.simulator.view.widgets import Scaffold, Widget
 
 _PEOPLE: Final = """SELECT contacts._id AS _id, raw_contacts.display_name AS display_name,

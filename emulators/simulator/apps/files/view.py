@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from rlfactory.emulators.simulator.android.app import Activity, Intent
 from rlfactory.emulators.simulator.android.system import System
-from rlfactory.emulators.simulator.apps.kit.common import empty_state, format_size
-from rlfactory.emulators.simulator.apps.kit.file_list import FileItem, file_item, read_text
-from rlfactory.emulators.simulator.view.widgets import AppBar, Column, Icon, IconButton, Scaffold, Scroll, Text, Widget
+from rlfactory.emulators.simulator.apps.kit.files import FileItem, file_item, read_text
+from rlfactory.emulators.simulator.apps.kit.rows import bar_button, empty_state, format_size
+from rlfactory.emulators.simulator.view.widgets import AppBar, Column, Icon, Scaffold, Scroll, Text, Widget
 
 MAX_SHOWN_CHARS = 20_000
 
@@ -23,33 +23,27 @@ class QuickView(Activity):
 
     def build(self, system: System) -> Widget:
         path = self.intent.data.removeprefix("file://")
-        name = posixpath.basename(path)
+        actions: tuple[Widget, ...] = ()
         if not system.files.is_file(path):
-            return Scaffold(
-                app_bar=AppBar(title=name, on_back=system.back),
-                body=empty_state("file-remove-outline", "File not found"),
-            )
-        item = file_item(system, path)
-        if item.kind.is_text:
-            return self._text(system, item)
-        return Scaffold(
-            app_bar=AppBar(title=name, on_back=system.back),
-            body=_picture(item) if item.kind.category == "image" else _about(item),
-        )
+            body = empty_state("file-remove-outline", "File not found")
+        else:
+            item = file_item(system, path)
+            if item.kind.is_text:
+                body = _text(system, path)
+                actions = (bar_button("edit", "pencil-outline", "Edit", lambda: _edit(system, path)),)
+            elif item.kind.category == "image":
+                body = _picture(item)
+            else:
+                body = empty_state(item.kind.icon, item.kind.label, format_size(item.size))
+        bar = AppBar(title=posixpath.basename(path), on_back=system.back, actions=actions)
+        return Scaffold(app_bar=bar, body=body)
 
-    def _text(self, system: System, item: FileItem) -> Widget:
-        text, _ = read_text(system, item.path)
-        shown = text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "\u2026"
-        edit = IconButton(
-            key="edit", icon="pencil-outline", description="Edit", on_tap=lambda: _edit(system, item.path)
-        )
-        body = Scroll(
-            key="text_view",
-            children=(Text(key="text", text=shown, style="body_medium", monospace=item.name.endswith(".csv")),),
-            padding=(20, 8, 20, 24),
-            height="fill",
-        )
-        return Scaffold(app_bar=AppBar(title=item.name, on_back=system.back, actions=(edit,)), body=body)
+
+def _text(system: System, path: str) -> Widget:
+    text, _ = read_text(system, path)
+    shown = text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "\u2026"
+    line = Text(key="text", text=shown, style="body_medium", monospace=path.endswith(".csv"))
+    return Scroll(key="text_view", children=(line,), padding=(20, 8, 20, 24), height="fill")
 
 
 def _edit(system: System, path: str) -> None:
@@ -60,29 +54,18 @@ def _edit(system: System, path: str) -> None:
 
 def _picture(item: FileItem) -> Widget:
     """Return a stand-in for an image: a frame with a landscape's icon."""
-    return Column(
+    frame = Column(
         children=(
-            Column(
-                children=(
-                    Icon(icon="image-outline", size=96, color="#9AA0A6"),
-                    Text(text=item.name, color="#E8EAED", text_align="center"),
-                    Text(text=format_size(item.size), style="body_medium", color="#9AA0A6", text_align="center"),
-                ),
-                description=f"Image {item.name}",
-                gap=8,
-                align="center",
-                justify="center",
-                width="fill",
-                height=320,
-                background="#3C4043",
-            ),
+            Icon(icon="image-outline", size=96, color="#9AA0A6"),
+            Text(text=item.name, color="#E8EAED", text_align="center"),
+            Text(text=format_size(item.size), style="body_medium", color="#9AA0A6", text_align="center"),
         ),
+        description=f"Image {item.name}",
+        gap=8,
+        align="center",
         justify="center",
         width="fill",
-        height="fill",
-        background="#202124",
+        height=320,
+        background="#3C4043",
     )
-
-
-def _about(item: FileItem) -> Widget:
-    return empty_state(item.kind.icon, item.kind.label, format_size(item.size))
+    return Column(children=(frame,), justify="center", width="fill", height="fill", background="#202124")

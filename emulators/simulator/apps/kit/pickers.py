@@ -1,28 +1,34 @@
-"""Dialogs to pick a time of day and a date, every value one tap away."""
+"""Times of day as the phone writes them, and dialogs to pick a time and a date, every value one tap away."""
 
 from __future__ import annotations
 
 import calendar
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from rlfactory.emulators.simulator.view.widgets import (
-    Action,
-    Callback,
-    Column,
-    Dialog,
-    Grid,
-    IconButton,
-    Row,
-    Spacer,
-    Text,
-    Widget,
-)
+from rlfactory.emulators.simulator.android.system import System
+from rlfactory.emulators.simulator.apps.kit.callbacks import setter
+from rlfactory.emulators.simulator.apps.kit.dialogs import confirm_dialog
+from rlfactory.emulators.simulator.apps.kit.rows import bar_button
+from rlfactory.emulators.simulator.view.widgets import Callback, Column, Dialog, Grid, Row, Spacer, Text, Widget
 
 CELL = 40.0
 """Height of a number in a picker's grid, in dp."""
+
+
+def uses_24_hours(system: System) -> bool:
+    return system.settings.get("system", "time_12_24", "24") == "24"
+
+
+def format_time(system: System, hour: int, minute: int) -> str:
+    """Return a time of day as the phone shows it: "07:05", or "7:05 AM"."""
+    if uses_24_hours(system):
+        return f"{hour:02d}:{minute:02d}"
+    return f"{hour % 12 or 12}:{minute:02d} {'AM' if hour < 12 else 'PM'}"
+
+
+# --- time ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True)
@@ -33,15 +39,10 @@ class TimePick:
     minute: int
     face: Literal["hour", "minute"] = "hour"
 
-    def set_hour(self, hour: int) -> None:
-        self.hour, self.face = hour, "minute"
 
-    def set_minute(self, minute: int) -> None:
-        self.minute = minute
-
-
-def time_dialog(pick: TimePick, *, twenty_four: bool, on_ok: Callback, on_cancel: Callback) -> Dialog:
-    """Return a time picker: choose the hour, then the minute. `twenty_four`: hours 00..23, else 1..12 and AM/PM."""
+def time_dialog(system: System, pick: TimePick, *, on_ok: Callback, on_cancel: Callback) -> Dialog:
+    """Return a time picker: choose the hour, then the minute. Hours are 00..23, or 1..12 with AM and PM."""
+    twenty_four = uses_24_hours(system)
     hour_text = f"{pick.hour:02d}" if twenty_four else str(pick.hour % 12 or 12)
     head: list[Widget] = [
         _tile(pick, "hour", hour_text, f"{hour_text} hours"),
@@ -49,7 +50,8 @@ def time_dialog(pick: TimePick, *, twenty_four: bool, on_ok: Callback, on_cancel
         _tile(pick, "minute", f"{pick.minute:02d}", f"{pick.minute:02d} minutes"),
     ]
     if not twenty_four:
-        head.append(_halves(pick))
+        halves = tuple(_half(pick, text, base) for text, base in (("AM", 0), ("PM", 12)))
+        head.append(Column(children=halves, radius=8, border="outline"))
     cells = _hours(pick, twenty_four=twenty_four) if pick.face == "hour" else _minutes(pick)
     body = Column(
         children=(
@@ -58,31 +60,16 @@ def time_dialog(pick: TimePick, *, twenty_four: bool, on_ok: Callback, on_cancel
             Grid(children=cells, columns=6, gap=4, width="fill"),
         )
     )
-    return Dialog(
-        title="Select time",
-        body=body,
-        actions=(Action(text="Cancel", on_tap=on_cancel), Action(text="OK", on_tap=on_ok)),
-        on_dismiss=on_cancel,
-    )
+    return confirm_dialog("Select time", body, yes="OK", on_yes=on_ok, on_no=on_cancel)
 
 
-def _tile(pick: TimePick, face: Literal["hour", "minute"], text: str, description: str) -> Widget:
+def _tile(pick: TimePick, face: str, text: str, description: str) -> Widget:
     shown = pick.face == face
-
-    def show() -> None:
-        pick.face = face
-
+    color = "on_primary_container" if shown else "on_surface"
     return Column(
         key=f"{face}_header",
         description=description,
-        children=(
-            Text(
-                text=text,
-                style="display_medium",
-                color="on_primary_container" if shown else "on_surface",
-                text_align="center",
-            ),
-        ),
+        children=(Text(text=text, style="display_medium", color=color, text_align="center"),),
         align="center",
         justify="center",
         width=92,
@@ -90,46 +77,44 @@ def _tile(pick: TimePick, face: Literal["hour", "minute"], text: str, descriptio
         radius=12,
         background="primary_container" if shown else "surface_container_highest",
         selected=shown,
-        on_tap=show,
+        on_tap=setter(pick, face=face),
     )
 
 
-def _halves(pick: TimePick) -> Widget:
-    def half(text: str, *, afternoon: bool) -> Widget:
-        def choose() -> None:
-            pick.hour = pick.hour % 12 + (12 if afternoon else 0)
-
-        chosen = (pick.hour >= 12) == afternoon
-        return _cell(text.lower(), text, text, chosen=chosen, on_tap=choose, width=52, height=36)
-
-    return Column(children=(half("AM", afternoon=False), half("PM", afternoon=True)), radius=8, border="outline")
+def _half(pick: TimePick, text: str, base: int) -> Widget:
+    choose = setter(pick, hour=pick.hour % 12 + base)
+    return _cell(text.lower(), text, text, chosen=pick.hour // 12 * 12 == base, on_tap=choose, width=52, height=36)
 
 
 def _hours(pick: TimePick, *, twenty_four: bool) -> tuple[Widget, ...]:
-    half = 0 if twenty_four else pick.hour // 12 * 12
-    hours = range(24) if twenty_four else (half, *range(half + 1, half + 12))
-
-    def cell(hour: int) -> Widget:
-        text = f"{hour:02d}" if twenty_four else str(hour % 12 or 12)
-        return _cell(
-            f"hour_{hour}", text, f"{text} o'clock", chosen=hour == pick.hour, on_tap=lambda: pick.set_hour(hour)
+    half = pick.hour // 12 * 12
+    texts = {hour: f"{hour:02d}" for hour in range(24)}
+    if not twenty_four:
+        texts = {hour: str(hour % 12 or 12) for hour in range(half, half + 12)}
+    return tuple(
+        _cell(
+            f"hour_{hour}",
+            text,
+            f"{text} o'clock",
+            chosen=hour == pick.hour,
+            on_tap=setter(pick, hour=hour, face="minute"),
         )
-
-    return tuple(cell(hour) for hour in hours)
+        for hour, text in texts.items()
+    )
 
 
 def _minutes(pick: TimePick) -> tuple[Widget, ...]:
-    def cell(minute: int) -> Widget:
-        return _cell(
+    return tuple(
+        _cell(
             f"minute_{minute}",
             f"{minute:02d}",
             f"minute {minute:02d}",
             chosen=minute == pick.minute,
-            on_tap=lambda: pick.set_minute(minute),
+            on_tap=setter(pick, minute=minute),
             height=34,
         )
-
-    return tuple(cell(minute) for minute in range(60))
+        for minute in range(60)
+    )
 
 
 def _cell(
@@ -139,20 +124,14 @@ def _cell(
     *,
     chosen: bool,
     on_tap: Callback,
-    width: float | Literal["fill", "wrap"] = "fill",
+    width: float | Literal["fill"] = "fill",
     height: float = CELL,
 ) -> Widget:
+    style = "body_large" if height == CELL else "body_medium"
     return Column(
         key=key,
         description=description,
-        children=(
-            Text(
-                text=text,
-                style="body_large" if height == CELL else "body_medium",
-                color="on_primary" if chosen else "on_surface",
-                text_align="center",
-            ),
-        ),
+        children=(Text(text=text, style=style, color="on_primary" if chosen else "on_surface", text_align="center"),),
         align="center",
         justify="center",
         width=width,
@@ -162,6 +141,9 @@ def _cell(
         selected=chosen,
         on_tap=on_tap,
     )
+
+
+# --- date ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True)
@@ -184,15 +166,10 @@ class DatePick:
 def date_dialog(pick: DatePick, *, on_ok: Callback, on_cancel: Callback) -> Dialog:
     """Return a date picker: a month of days, weeks from Sunday, with arrows to other months."""
     chosen = pick.chosen
-    bar = Row(
-        children=(
-            Text(text=f"{calendar.month_name[pick.month]} {pick.year}", style="title_small", weight=1),
-            IconButton(
-                key="previous_month", icon="chevron-left", description="Previous month", on_tap=lambda: pick.turn(-1)
-            ),
-            IconButton(key="next_month", icon="chevron-right", description="Next month", on_tap=lambda: pick.turn(1)),
-        ),
-        width="fill",
+    bar = (
+        Text(text=f"{calendar.month_name[pick.month]} {pick.year}", style="title_small", weight=1),
+        bar_button("previous_month", "chevron-left", "Previous month", lambda: pick.turn(-1)),
+        bar_button("next_month", "chevron-right", "Next month", lambda: pick.turn(1)),
     )
     names = tuple(
         Text(text=letter, style="label_medium", color="on_surface_variant", text_align="center", height=24)
@@ -201,32 +178,21 @@ def date_dialog(pick: DatePick, *, on_ok: Callback, on_cancel: Callback) -> Dial
     body = Column(
         children=(
             Text(text=f"{chosen:%a, %b} {chosen.day}", style="headline_medium"),
-            bar,
+            Row(children=bar, width="fill"),
             Grid(children=(*names, *_days(pick)), columns=7, gap=2, width="fill"),
         ),
         gap=4,
     )
-    return Dialog(
-        title="Select date",
-        body=body,
-        actions=(Action(text="Cancel", on_tap=on_cancel), Action(text="OK", on_tap=on_ok)),
-        on_dismiss=on_cancel,
-    )
+    return confirm_dialog("Select date", body, yes="OK", on_yes=on_ok, on_no=on_cancel)
 
 
 def _days(pick: DatePick) -> tuple[Widget, ...]:
-    weeks = calendar.Calendar(calendar.SUNDAY).monthdayscalendar(pick.year, pick.month)
-
-    def chooser(day: int) -> Callable[[], None]:
-        def choose() -> None:
-            pick.chosen = date(pick.year, pick.month, day)
-
-        return choose
-
     def cell(day: int) -> Widget:
         if day == 0:
             return Spacer(height=CELL)
         when = date(pick.year, pick.month, day)
-        return _cell(f"day_{day}", str(day), f"{when:%A, %B} {day}", chosen=when == pick.chosen, on_tap=chooser(day))
+        choose = setter(pick, chosen=when)
+        return _cell(f"day_{day}", str(day), f"{when:%A, %B} {day}", chosen=when == pick.chosen, on_tap=choose)
 
+    weeks = calendar.Calendar(calendar.SUNDAY).monthdayscalendar(pick.year, pick.month)
     return tuple(cell(day) for week in weeks for day in week)

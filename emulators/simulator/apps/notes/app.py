@@ -5,44 +5,31 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from datetime import datetime
+from functools import partial
+from typing import ClassVar
 
-from rlfactory.emulators.simulator.android.app import Activity, App, Intent
+from rlfactory.emulators.simulator.android.app import App, Intent
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.golden import FOLDER_AGE_H, golden_time_ns, write_golden
 from rlfactory.emulators.simulator.apps.golden import NOTES as GOLDEN_NOTES
-from rlfactory.emulators.simulator.apps.kit.common import confirm_dialog, empty_state, prompt_dialog, search_bar_title
-from rlfactory.emulators.simulator.apps.kit.file_list import (
-    FileItem,
-    SortKey,
-    count_items,
-    delete_paths,
-    folder_items,
-    found_items,
-    is_good_name,
-    rename_path,
-    sort_items,
-    transfer_paths,
-    try_change,
-)
+from rlfactory.emulators.simulator.apps.kit.browser import FileBrowser, Transfer
+from rlfactory.emulators.simulator.apps.kit.callbacks import setter
+from rlfactory.emulators.simulator.apps.kit.dialogs import confirm_dialog
+from rlfactory.emulators.simulator.apps.kit.files import FileItem, delete_paths, is_good_name, try_change
 from rlfactory.emulators.simulator.apps.kit.preferences import Preferences
+from rlfactory.emulators.simulator.apps.kit.rows import bar_button, empty_state, format_size, more_button
 from rlfactory.emulators.simulator.apps.notes.editor import DocumentActivity
-from rlfactory.emulators.simulator.apps.notes.intro import (
-    INTRO_PAGES,
-    finish_intro,
-    intro_done,
-    intro_page,
-    setup_dialog,
-)
+from rlfactory.emulators.simulator.apps.notes.intro import PACKAGE, finish_intro, intro_done, intro_page, setup_dialog
 from rlfactory.emulators.simulator.apps.notes.new import NewFile, new_file_dialog
-from rlfactory.emulators.simulator.apps.notes.rows import move_bar, note_row, parent_row, selection_bar
 from rlfactory.emulators.simulator.view.widgets import (
     Action,
     AppBar,
     Callback,
     Dialog,
     Fab,
-    IconButton,
+    Icon,
+    ListItem,
     Menu,
     Scaffold,
     Scroll,
@@ -50,309 +37,176 @@ from rlfactory.emulators.simulator.view.widgets import (
     Widget,
 )
 
-PACKAGE = "net.gsantner.markor"
 NOTEBOOK = "/storage/emulated/0/Documents/Markor"
-SORTS: tuple[tuple[SortKey, str], ...] = (("name", "Name"), ("date", "Date"), ("size", "File size"))
-Open = Literal["", "sort", "more", "delete", "rename", "new"]
+SORTS = (("name", "Name"), ("date", "Date"), ("size", "File size"))
 
 
 @dataclass(kw_only=True)
-class MainActivity(Activity):
+class MainActivity(FileBrowser):
     """The notebook's files and folders."""
 
     name: ClassVar[str] = "net.gsantner.markor.activity.MainActivity"
-    folder: str = NOTEBOOK
-    selected: list[str] = field(default_factory=list)
-    moving: list[str] = field(default_factory=list)
-    """What is being moved while a folder is chosen."""
-    searching: bool = False
-    query: str = ""
-    open: Open = ""
-    """The dialog or menu that is open."""
-    draft: str = ""
+    package: ClassVar[str] = PACKAGE
+    top: ClassVar[str] = NOTEBOOK
+    place: str = NOTEBOOK
     new: NewFile = field(default_factory=NewFile)
     intro: int = 0
     """Page of the first-run introduction."""
-
-    def on_resume(self, system: System) -> None:
-        if not system.files.is_dir(self.folder):
-            self.folder = NOTEBOOK
-        self.selected = [path for path in self.selected if system.files.exists(path)]
 
     # --- screen ----------------------------------------------------------------------------------------------------
 
     def build(self, system: System) -> Widget:
         if not intro_done(system):
-            return intro_page(self.intro, on_next=self._next_page, on_done=lambda: finish_intro(system))
-        items = self._items(system)
-        title = "Markor" if self.folder == NOTEBOOK else posixpath.basename(self.folder)
+            return intro_page(
+                self.intro, on_next=setter(self, intro=self.intro + 1), on_done=lambda: finish_intro(system)
+            )
+        title = "Markor" if self.place == NOTEBOOK else posixpath.basename(self.place)
+        add = "Create a new file or folder"
+        fab = Fab(key="fab_add_new_item", icon="plus", description=add, on_tap=self._start_new)
         return Scaffold(
             app_bar=self._bar(title),
-            body=self._list(system, items),
-            bottom_bar=move_bar(title, on_cancel=self._stop_moving, on_move=lambda: self._move(system))
-            if self.moving
-            else None,
-            fab=None
-            if self.moving or self.selected
-            else Fab(
-                key="fab_add_new_item",
-                icon="plus",
-                description="Create a new file or folder",
-                on_tap=self._start_new,
-            ),
+            body=self._list(system),
+            bottom_bar=self._move_bar(system, title, self.transfer) if self.transfer else None,
+            fab=None if self.transfer or self.selected else fab,
         )
 
-    def _items(self, system: System) -> list[FileItem]:
-        prefs = Preferences.of(system, PACKAGE)
-        wanted = prefs.get("sort_by", "name")
-        key: SortKey = next((key for key, _ in SORTS if key == wanted), "name")
-        items = folder_items(system, self.folder)
-        if self.searching and self.query.strip():
-            items = found_items(system, self.folder, self.query)
-        if self.moving:
-            items = [item for item in items if item.is_dir and item.path not in self.moving]
-        return sort_items(items, key, reverse=prefs.get("sort_reverse", False))
+    def items(self, system: System) -> list[FileItem]:
+        found = super().items(system)
+        if self.transfer is None:
+            return found
+        return [item for item in found if item.is_dir and item.path not in self.transfer.paths]
 
     def _bar(self, title: str) -> Widget:
+        more = more_button("action_more", self.opener("more"))
         if self.searching:
-            return search_bar_title("Search", self.query, self._type_query, self._stop_search)
+            return self.search_bar("Search")
         if self.selected:
-            return selection_bar(
-                len(self.selected),
-                on_close=self._clear_selection,
-                on_rename=self._start_rename,
-                on_move=self._start_moving,
-                on_delete=self._opener("delete"),
-                on_more=self._opener("more"),
-            )
-        if self.moving:
-            return AppBar(title="Select folder", on_back=self._stop_moving, navigation_icon="close")
-        return AppBar(
-            title=title,
-            on_back=self._go_up if self.folder != NOTEBOOK else None,
-            actions=(
-                IconButton(key="action_search", icon="magnify", description="Search", on_tap=self._start_search),
-                IconButton(key="action_sort", icon="sort", description="Sort by", on_tap=self._opener("sort")),
-                IconButton(
-                    key="action_more", icon="dots-vertical", description="More options", on_tap=self._opener("more")
-                ),
-            ),
-        )
+            rename = bar_button("action_rename_selected_item", "pencil-outline", "Rename", self.start_rename)
+            start = lambda: self.start_transfer(self.place, move=True)  # noqa: E731
+            move = bar_button("action_move_selected_items", "folder-move-outline", "Move", start)
+            delete = bar_button("action_delete_selected_items", "delete-outline", "Delete", self.opener("delete"))
+            single = (rename,) if len(self.selected) == 1 else ()
+            return self.selection_bar(str(len(self.selected)), *single, move, delete, more)
+        if self.transfer:
+            return AppBar(title="Select folder", on_back=self.stop_transfer, navigation_icon="close")
+        search = bar_button("action_search", "magnify", "Search", self.start_search)
+        sort = bar_button("action_sort", "sort", "Sort by", self.opener("sort"))
+        on_back = self.go_up if self.place != NOTEBOOK else None
+        return AppBar(title=title, on_back=on_back, actions=(search, sort, more))
 
-    def _list(self, system: System, items: list[FileItem]) -> Widget:
+    def _list(self, system: System) -> Widget:
+        items, now = self.items(system), system.now()
         rows: list[Widget] = []
-        if self.folder != NOTEBOOK and not self.searching:
-            rows.append(parent_row(self._go_up))
-        rows.extend(self._row(system, item) for item in items)
+        if self.place != NOTEBOOK and not self.searching:
+            icon = Icon(icon="arrow-up-left")
+            rows.append(
+                ListItem(key="parent_folder", title="..", subtitle="Parent folder", leading=icon, on_tap=self.go_up)
+            )
+        rows += [self._row(system, item, now) for item in items]
         if not items:
-            rows.append(empty_state("note-outline", _empty_text(searching=self.searching, moving=bool(self.moving))))
+            empty = "No folders here" if self.transfer else "This folder is empty"
+            rows.append(empty_state("note-outline", "Nothing found" if self.searching else empty))
         return Scroll(key="ui__filesystem_dialog__list", children=(*rows, Spacer(height=96)), height="fill")
 
-    def _row(self, system: System, item: FileItem) -> Widget:
-        return note_row(
-            item,
-            system.now(),
-            chosen=item.path in self.selected,
-            on_tap=lambda: self._tap(system, item),
-            on_long_press=None if self.moving else lambda: self._toggle(item.path),
+    def _row(self, system: System, item: FileItem, now: datetime) -> Widget:
+        """Return a file or folder: name, day of the last change, size."""
+        chosen = item.path in self.selected
+        icon = "check-circle" if chosen else "folder" if item.is_dir else "file-document-outline"
+        toggle = partial(self.toggle, item.path)
+        view = Intent(action="android.intent.action.VIEW", data=f"file://{item.path}")
+        enter = partial(self.go, item.path) if item.is_dir else partial(system.start, DocumentActivity, view)
+        return ListItem(
+            key="opoc_filesystem_item",
+            title=item.name,
+            subtitle=f"{item.modified_day(now)}  \u00b7  {'Folder' if item.is_dir else format_size(item.size)}",
+            leading=Icon(icon=icon, color="primary" if chosen or item.is_dir else "on_surface_variant"),
+            selected=chosen,
+            background="secondary_container" if chosen else None,
+            on_tap=toggle if self.selected else enter,
+            on_long_press=None if self.transfer else toggle,
         )
+
+    def _move_bar(self, system: System, title: str, transfer: Transfer) -> Widget:
+        move = partial(self.finish_transfer, system, transfer, "Nothing to move")
+        return self.transfer_bar(f"Move to {title}", "Here", ("move_cancel", "move_here"), move)
 
     # --- dialogs and menus ----------------------------------------------------------------------------------------
 
     def dialog(self, system: System) -> Dialog | Menu | None:
         if not intro_done(system):
             return None
-        pending = setup_dialog(system)
-        if pending is not None:
-            return pending
-        builders: dict[Open, Callable[[System], Dialog | Menu]] = {
+        return setup_dialog(system) or super().dialog(system)
+
+    def popups(self) -> dict[str, Callable[[System], Dialog | Menu]]:
+        return {
             "sort": self._sort_menu,
             "more": self._more_menu,
             "delete": self._delete_dialog,
-            "rename": self._rename_dialog,
-            "new": self._new_dialog,
+            "rename": lambda system: self.name_dialog("Rename", "rename_edit", "", lambda: self.rename(system)),
+            "new": lambda system: new_file_dialog(
+                self.new,
+                on_file=lambda: self._create_file(system),
+                on_folder=lambda: self._create_folder(system),
+                on_cancel=self.close,
+            ),
         }
-        return builders[self.open](system) if self.open else None
 
     def _delete_dialog(self, system: System) -> Dialog:
         names = "\n".join(posixpath.basename(path) for path in self.selected)
-        return confirm_dialog("Confirm delete", names, yes="OK", on_yes=lambda: self._delete(system), on_no=self._close)
-
-    def _rename_dialog(self, system: System) -> Dialog:
-        return prompt_dialog(
-            "Rename",
-            self.draft,
-            key="rename_edit",
-            enabled=is_good_name(self.draft),
-            on_change=self._type_draft,
-            on_ok=lambda: self._rename(system),
-            on_cancel=self._close,
-        )
-
-    def _new_dialog(self, system: System) -> Dialog:
-        return new_file_dialog(
-            self.new,
-            on_file=lambda: self._create_file(system),
-            on_folder=lambda: self._create_folder(system),
-            on_cancel=self._close,
-        )
+        return confirm_dialog("Confirm delete", names, yes="OK", on_yes=lambda: self._delete(system), on_no=self.close)
 
     def _sort_menu(self, system: System) -> Menu:
         prefs = Preferences.of(system, PACKAGE)
         current, reverse = prefs.get("sort_by", "name"), prefs.get("sort_reverse", False)
 
-        def sort(key: str) -> Callback:
+        def sort(**values: str | bool) -> Callback:
             def choose() -> None:
-                prefs.put(sort_by=key)
-                self._close()
+                prefs.put(**values)
+                self.close()
 
             return choose
 
-        def turn() -> None:
-            prefs.put(sort_reverse=not reverse)
-            self._close()
-
         items = [
-            Action(text=label, icon="radiobox-marked" if key == current else "radiobox-blank", on_tap=sort(key))
+            Action(text=label, icon="radiobox-marked" if key == current else "radiobox-blank", on_tap=sort(sort_by=key))
             for key, label in SORTS
         ]
         box = "checkbox-marked-outline" if reverse else "checkbox-blank-outline"
-        return Menu(
-            items=(*items, Action(text="Reverse order", icon=box, on_tap=turn)),
-            on_dismiss=self._close,
-            anchor="action_sort",
-        )
+        turn = Action(text="Reverse order", icon=box, on_tap=sort(sort_reverse=not reverse))
+        return Menu(items=(*items, turn), on_dismiss=self.close, anchor="action_sort")
 
     def _more_menu(self, system: System) -> Menu:
-        select = Action(text="Select all", icon="select-all", on_tap=lambda: self._select_all(system))
+        select = Action(text="Select all", icon="select-all", on_tap=lambda: self.select_all(system))
         create = Action(text="New folder", icon="folder-plus-outline", on_tap=self._start_new)
-        return Menu(
-            items=(select,) if self.selected else (create, select), on_dismiss=self._close, anchor="action_more"
-        )
+        items = (select,) if self.selected else (create, select)
+        return Menu(items=items, on_dismiss=self.close, anchor="action_more")
 
     # --- events ------------------------------------------------------------------------------------------------------
-
-    def on_back(self, system: System) -> bool:
-        if self.searching:
-            self._stop_search()
-        elif self.selected:
-            self._clear_selection()
-        elif self.folder != NOTEBOOK:
-            self._go_up()
-        elif self.moving:
-            self._stop_moving()
-        else:
-            return False
-        return True
-
-    def _tap(self, system: System, item: FileItem) -> None:
-        if self.selected:
-            self._toggle(item.path)
-        elif item.is_dir:
-            self.folder = item.path
-            self._stop_search()
-            self.scroll_px.clear()
-        else:
-            system.start(DocumentActivity, Intent(action="android.intent.action.VIEW", data=f"file://{item.path}"))
-
-    def _toggle(self, path: str) -> None:
-        if path in self.selected:
-            self.selected.remove(path)
-        else:
-            self.selected.append(path)
-
-    def _select_all(self, system: System) -> None:
-        self.selected = [item.path for item in self._items(system)]
-        self._close()
-
-    def _clear_selection(self) -> None:
-        self.selected = []
-
-    def _go_up(self) -> None:
-        self.folder = posixpath.dirname(self.folder) if self.folder != NOTEBOOK else NOTEBOOK
-        self.scroll_px.clear()
-
-    def _start_search(self) -> None:
-        self.searching, self.query = True, ""
-
-    def _stop_search(self) -> None:
-        self.searching, self.query = False, ""
-
-    def _type_query(self, text: str) -> None:
-        self.query = text
-
-    def _type_draft(self, text: str) -> None:
-        self.draft = text
-
-    def _opener(self, name: Open) -> Callable[[], None]:
-        def open_it() -> None:
-            self.open = name
-
-        return open_it
-
-    def _close(self) -> None:
-        self.open = ""
-
-    def _next_page(self) -> None:
-        self.intro = min(self.intro + 1, len(INTRO_PAGES) - 1)
 
     def _start_new(self) -> None:
         self.open, self.new = "new", NewFile()
 
-    def _start_rename(self) -> None:
-        self.open, self.draft = "rename", posixpath.basename(self.selected[0])
-
-    def _start_moving(self) -> None:
-        self.moving, self.selected = self.selected, []
-
-    def _stop_moving(self) -> None:
-        self.moving = []
-
-    def _move(self, system: System) -> None:
-        def change() -> None:
-            done = transfer_paths(system, self.moving, self.folder, move=True)
-            system.toast(f"Moved {count_items(done)}" if done else "Nothing to move")
-
-        try_change(system, change)
-        self._stop_moving()
-
     def _delete(self, system: System) -> None:
         delete_paths(system, self.selected)
-        self._clear_selection()
-        self._close()
-
-    def _rename(self, system: System) -> None:
-        if try_change(system, lambda: rename_path(system, self.selected[0], self.draft.strip())):
-            self._clear_selection()
-            self._close()
+        self.selected = []
+        self.close()
 
     def _create_file(self, system: System) -> None:
-        path = posixpath.join(self.folder, self.new.file_name)
+        path = posixpath.join(self.place, self.new.file_name)
         if not is_good_name(self.new.file_name):
             return
-        if not system.files.exists(path):
 
-            def change() -> None:
-                system.files.make_dirs(self.folder)
-                system.files.write(path, b"")
+        def create() -> None:
+            system.files.make_dirs(self.place)
+            system.files.write(path, b"")
 
-            if not try_change(system, change):
-                return
-        self._close()
-        system.start(DocumentActivity, Intent(action="android.intent.action.EDIT", data=f"file://{path}"))
+        if system.files.exists(path) or try_change(system, create):
+            self.close()
+            system.start(DocumentActivity, Intent(action="android.intent.action.EDIT", data=f"file://{path}"))
 
     def _create_folder(self, system: System) -> None:
         name = self.new.name.strip()
-        if not is_good_name(name):
-            return
-        if try_change(system, lambda: system.files.make_dirs(posixpath.join(self.folder, name))):
-            self._close()
-
-
-def _empty_text(*, searching: bool, moving: bool) -> str:
-    if searching:
-        return "Nothing found"
-    return "No folders here" if moving else "This folder is empty"
+        if is_good_name(name) and try_change(system, lambda: system.files.make_dirs(posixpath.join(self.place, name))):
+            self.close()
 
 
 class _Markor(App):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, Literal
 
 from rlfactory.emulators.simulator.android.app import Activity
 from rlfactory.emulators.simulator.android.system import System
-from rlfactory.emulators.simulator.apps.kit.common import format_size
-from rlfactory.emulators.simulator.apps.kit.file_list import read_text, try_change
+from rlfactory.emulators.simulator.apps.kit.callbacks import setter, writer
+from rlfactory.emulators.simulator.apps.kit.dialogs import message_dialog
+from rlfactory.emulators.simulator.apps.kit.files import read_text, try_change
+from rlfactory.emulators.simulator.apps.kit.rows import bar_button, format_size, more_button
 from rlfactory.emulators.simulator.apps.notes.markdown import rendered
 from rlfactory.emulators.simulator.view.widgets import (
     Action,
     AppBar,
-    Callback,
     Column,
     Dialog,
     Divider,
@@ -22,7 +24,6 @@ from rlfactory.emulators.simulator.view.widgets import (
     Menu,
     Row,
     Scaffold,
-    Text,
     TextField,
     Widget,
 )
@@ -46,8 +47,7 @@ class DocumentActivity(Activity):
     saved: str = ""
     encoding: str = "utf-8"
     viewing: bool = False
-    menu_open: bool = False
-    info_open: bool = False
+    open: Literal["", "menu", "info"] = ""
 
     @property
     def path(self) -> str:
@@ -72,33 +72,26 @@ class DocumentActivity(Activity):
             self.saved = self.text
 
     def build(self, system: System) -> Widget:
-        view = IconButton(
-            key="action_preview",
-            icon="pencil-outline" if self.viewing else "eye-outline",
-            description="Edit mode" if self.viewing else "View mode",
-            on_tap=self._switch_mode,
+        save = IconButton(
+            key="action_save",
+            icon="content-save-outline",
+            description="Save",
+            color="outline" if self.text == self.saved else "primary",
+            on_tap=lambda: self._save(system),
         )
+        icon, mode = ("pencil-outline", "Edit mode") if self.viewing else ("eye-outline", "View mode")
+        switch = bar_button("action_preview", icon, mode, setter(self, viewing=not self.viewing))
         bar = AppBar(
             title=posixpath.splitext(posixpath.basename(self.path))[0],
             on_back=system.back,
-            actions=(
-                IconButton(
-                    key="action_save",
-                    icon="content-save-outline",
-                    description="Save",
-                    color="outline" if self.text == self.saved else "primary",
-                    on_tap=lambda: self._save(system),
-                ),
-                view,
-                IconButton(key="action_more", icon="dots-vertical", description="More options", on_tap=self._open_menu),
-            ),
+            actions=(save, switch, more_button("action_more", setter(self, open="menu"))),
         )
         if self.viewing:
             return Scaffold(app_bar=bar, body=rendered(self.text))
         editor = TextField(
             key=EDITOR,
             value=self.text,
-            on_change=self._write,
+            on_change=writer(self, "text"),
             kind="plain",
             multiline=True,
             hint="Write here",
@@ -107,12 +100,11 @@ class DocumentActivity(Activity):
             weight=1,
             padding=(16, 8, 16, 8),
         )
-        body = Column(children=(editor, self._toolbar()), width="fill", height="fill")
-        return Scaffold(app_bar=bar, body=body)
+        return Scaffold(app_bar=bar, body=Column(children=(editor, self._toolbar()), width="fill", height="fill"))
 
     def _toolbar(self) -> Widget:
         buttons = tuple(
-            IconButton(key=f"tool_{key}", icon=icon, description=text, on_tap=self._tool(prefix))
+            bar_button(f"tool_{key}", icon, text, partial(self._start_line, prefix))
             for key, icon, text, prefix in _TOOLS
         )
         return Column(
@@ -122,63 +114,36 @@ class DocumentActivity(Activity):
         )
 
     def dialog(self, system: System) -> Dialog | Menu | None:
-        if self.menu_open:
-            return Menu(
-                items=(
-                    Action(text="Copy all", icon="content-copy", on_tap=lambda: self._copy(system)),
-                    Action(text="Info", icon="information-outline", on_tap=self._show_info),
-                ),
-                on_dismiss=self._close,
-                anchor="action_more",
-            )
-        if self.info_open:
+        close = setter(self, open="")
+        if self.open == "menu":
+            copy = Action(text="Copy all", icon="content-copy", on_tap=lambda: self._copy(system))
+            info = Action(text="Info", icon="information-outline", on_tap=setter(self, open="info"))
+            return Menu(items=(copy, info), on_dismiss=close, anchor="action_more")
+        if self.open == "info":
             words, lines = len(self.text.split()), self.text.count("\n") + 1
             facts = (
                 f"{self.path}\n{format_size(len(self.text.encode()))}\n{words} words, {lines} lines, "
                 f"{len(self.text)} characters"
             )
-            return Dialog(
-                title=posixpath.basename(self.path),
-                body=Text(text=facts, style="body_medium", color="on_surface_variant"),
-                actions=(Action(text="OK", on_tap=self._close),),
-                on_dismiss=self._close,
-            )
+            return message_dialog(posixpath.basename(self.path), facts, close)
         return None
 
     # --- events ------------------------------------------------------------------------------------------------------
-
-    def _write(self, text: str) -> None:
-        self.text = text
 
     def _save(self, system: System) -> None:
         self.save(system)
         if self.text == self.saved:
             system.toast("Saved")
 
-    def _switch_mode(self) -> None:
-        self.viewing = not self.viewing
-
-    def _open_menu(self) -> None:
-        self.menu_open = True
-
-    def _show_info(self) -> None:
-        self.menu_open, self.info_open = False, True
-
-    def _close(self) -> None:
-        self.menu_open = self.info_open = False
-
     def _copy(self, system: System) -> None:
         system.clipboard = self.text
         system.toast("Copied to clipboard")
-        self._close()
+        self.open = ""
 
-    def _tool(self, prefix: str) -> Callback:
-        def apply() -> None:
-            start = self.text.rfind("\n", 0, self.cursor) + 1
-            self.text = self.text[:start] + prefix + self.text[start:]
-            self.cursor += len(prefix)
-
-        return apply
+    def _start_line(self, prefix: str) -> None:
+        start = self.text.rfind("\n", 0, self.cursor) + 1
+        self.text = self.text[:start] + prefix + self.text[start:]
+        self.cursor += len(prefix)
 
 
 def _fits_latin1(text: str) -> bool:

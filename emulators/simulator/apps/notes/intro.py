@@ -7,12 +7,11 @@ from typing import Final
 from rlfactory.emulators.simulator.android.app import Intent
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.kit.preferences import Preferences
+from rlfactory.emulators.simulator.apps.kit.rows import centered_page
 from rlfactory.emulators.simulator.view.widgets import (
     Action,
-    Avatar,
     Button,
     Callback,
-    Column,
     Dialog,
     Row,
     Scaffold,
@@ -44,19 +43,11 @@ def finish_intro(system: System, *, granted: bool = False) -> None:
 def intro_page(number: int, *, on_next: Callback, on_done: Callback) -> Widget:
     icon, title, text = INTRO_PAGES[number]
     last = number == len(INTRO_PAGES) - 1
-    body = Column(
-        children=(
-            Avatar(icon=icon, color="#B71C1C", size=128),
-            Text(text=title, style="headline_medium", text_align="center"),
-            Text(text=text, color="on_surface_variant", text_align="center"),
-        ),
-        gap=28,
-        align="center",
-        justify="center",
-        width="fill",
-        height="fill",
-        padding=(40, 0, 40, 0),
+    texts = (
+        Text(text=title, style="headline_medium", text_align="center"),
+        Text(text=text, color="on_surface_variant", text_align="center"),
     )
+    body = centered_page(icon, "#B71C1C", 128, texts, gap=28, side=40)
     dots = Row(
         children=tuple(
             Spacer(width=8, height=8, radius=4, background="primary" if page == number else "outline_variant")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from rlfactory.emulators.simulator.android.app import Activity
 from rlfactory.emulators.simulator.android.system import System
-from rlfactory.emulators.simulator.apps.kit.common import format_size, page, prompt_dialog, row, section
-from rlfactory.emulators.simulator.apps.kit.filetypes import kind_of
+from rlfactory.emulators.simulator.apps.kit.callbacks import setter, writer
+from rlfactory.emulators.simulator.apps.kit.dialogs import prompt_dialog
+from rlfactory.emulators.simulator.apps.kit.files import kind_of
+from rlfactory.emulators.simulator.apps.kit.rows import format_size, plural
 from rlfactory.emulators.simulator.apps.settings.devices import device_name
-from rlfactory.emulators.simulator.apps.settings.facts import FactsPage
+from rlfactory.emulators.simulator.apps.settings.page import Act, Fact, Heading, Item, Link, Page, Toggle
+from rlfactory.emulators.simulator.apps.settings.switches import DeveloperSettings, GestureSettings
 from rlfactory.emulators.simulator.apps.settings.time import DateTimeSettings, zone_summary
-from rlfactory.emulators.simulator.apps.settings.toggle_pages import DeveloperSettings, GestureSettings
-from rlfactory.emulators.simulator.apps.settings.toggles import Toggle
-from rlfactory.emulators.simulator.view.widgets import Callback, Column, Dialog, Menu, Text, Widget
+from rlfactory.emulators.simulator.view.widgets import Column, Dialog, Text, Widget
 
 BUILD_NUMBER = "TQ3A.230901.001"
 TAPS_TO_DEVELOPER = 7
@@ -24,61 +26,57 @@ SYSTEM_BYTES = 16_200_000_000
 APPS_BYTES = 4_830_000_000
 
 
+def _android_version(system: System) -> str:
+    return system.android_version
+
+
+def _if_on(setting: str, value: str) -> Callable[[System], str]:
+    return lambda system: value if system.settings.flag("global", setting) else "Unavailable"
+
+
+def _up_time(system: System) -> str:
+    minutes, seconds = divmod(system.uptime_ms() // 1000, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes:02d}:{seconds:02d}"
+
+
+class AndroidVersion(Page):
+    name = ".Settings$FirmwareVersionActivity"
+    title = "Android version"
+    items = (
+        Fact("Android version", _android_version),
+        Fact("Android security update", "September 1, 2023"),
+        Fact("Google Play system update", "August 1, 2023"),
+        Fact("Baseband version", "g5123b-112054-230512-B-10121234"),
+        Fact("Kernel version", "5.10.157-android13-4"),
+        Fact("Build number", BUILD_NUMBER),
+    )
+
+
 @dataclass(kw_only=True)
-class AboutPhone(FactsPage):
+class AboutPhone(Page):
     name: ClassVar[str] = ".Settings$MyDeviceInfoActivity"
-    editing: bool = False
+    title: ClassVar[str] = "About phone"
     draft: str = ""
     build_taps: int = 0
 
-    def build(self, system: System) -> Widget:
-        facts = _facts(system)
-        return page(
-            system,
-            "About phone",
-            (
-                section("Basic info"),
-                row("device_name", "Device name", subtitle=device_name(system), on_tap=lambda: self._edit(system)),
-                self.fact("Phone number", "+1 555-521-5554"),
-                section("Device details"),
-                self.fact("Model", system.model, more=f"{system.model}\nSerial number: 8f1c9d2b7a3e"),
-                row(
-                    "android_version",
-                    "Android version",
-                    subtitle=system.android_version,
-                    on_tap=lambda: system.start(AndroidVersion),
-                ),
-                section("Device identifiers"),
-                *(self.fact(title, value) for title, value in facts),
-                row("build_number", "Build number", subtitle=BUILD_NUMBER, on_tap=lambda: self._tap_build(system)),
-            ),
-        )
+    def _start_naming(self, system: System) -> None:
+        self.draft = device_name(system)
 
-    def dialog(self, system: System) -> Dialog | Menu | None:
-        if not self.editing:
-            return super().dialog(system)
+    def _name_dialog(self, system: System) -> Dialog:
+        def rename() -> None:
+            system.settings.put("global", "device_name", self.draft.strip())
+            self.open = ""
+
         return prompt_dialog(
             "Device name",
             self.draft,
             key="device_name_edit",
             enabled=bool(self.draft.strip()),
-            on_change=self._type,
-            on_ok=lambda: self._rename(system),
-            on_cancel=self._close,
+            on_change=writer(self, "draft"),
+            on_ok=rename,
+            on_cancel=setter(self, open=""),
         )
-
-    def _edit(self, system: System) -> None:
-        self.editing, self.draft = True, device_name(system)
-
-    def _type(self, text: str) -> None:
-        self.draft = text
-
-    def _close(self) -> None:
-        self.editing = False
-
-    def _rename(self, system: System) -> None:
-        system.settings.put("global", "device_name", self.draft.strip())
-        self._close()
 
     def _tap_build(self, system: System) -> None:
         if system.settings.flag("global", "development_settings_enabled"):
@@ -91,39 +89,23 @@ class AboutPhone(FactsPage):
             system.settings.put("global", "development_settings_enabled", "1")
             system.toast("You are now a developer!")
         elif left <= 4:
-            system.toast(f"You are now {left} step{'s' if left > 1 else ''} away from being a developer.")
+            system.toast(f"You are now {plural(left, 'step')} away from being a developer.")
 
-
-def _facts(system: System) -> tuple[tuple[str, str], ...]:
-    wifi, bluetooth = (system.settings.flag("global", key) for key in ("wifi_on", "bluetooth_on"))
-    return (
-        ("IMEI", "867400022047199"),
-        ("IP address", "10.0.2.16" if wifi else "Unavailable"),
-        ("Wi-Fi MAC address", "02:15:b2:00:01:00"),
-        ("Bluetooth address", "3c:5a:b4:01:02:03" if bluetooth else "Unavailable"),
-        ("Up time", _clock(system.uptime_ms() // 1000)),
+    items = (
+        Heading("Basic info"),
+        Act("Device name", _start_naming, opens=_name_dialog, subtitle=device_name),
+        Fact("Phone number", "+1 555-521-5554"),
+        Heading("Device details"),
+        Fact("Model", lambda system: system.model, more=lambda system: f"{system.model}\nSerial number: 8f1c9d2b7a3e"),
+        Link("Android version", AndroidVersion, subtitle=_android_version),
+        Heading("Device identifiers"),
+        Fact("IMEI", "867400022047199"),
+        Fact("IP address", _if_on("wifi_on", "10.0.2.16")),
+        Fact("Wi-Fi MAC address", "02:15:b2:00:01:00"),
+        Fact("Bluetooth address", _if_on("bluetooth_on", "3c:5a:b4:01:02:03")),
+        Fact("Up time", _up_time),
+        Act("Build number", _tap_build, subtitle=BUILD_NUMBER),
     )
-
-
-def _clock(seconds: int) -> str:
-    hours, rest = divmod(seconds, 3600)
-    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60:02d}:{rest % 60:02d}"
-
-
-@dataclass(kw_only=True)
-class AndroidVersion(FactsPage):
-    name: ClassVar[str] = ".Settings$FirmwareVersionActivity"
-
-    def build(self, system: System) -> Widget:
-        facts = (
-            ("Android version", system.android_version),
-            ("Android security update", "September 1, 2023"),
-            ("Google Play system update", "August 1, 2023"),
-            ("Baseband version", "g5123b-112054-230512-B-10121234"),
-            ("Kernel version", "5.10.157-android13-4"),
-            ("Build number", BUILD_NUMBER),
-        )
-        return page(system, "Android version", [self.fact(title, value) for title, value in facts])
 
 
 # --- storage ---------------------------------------------------------------------------------------------------------
@@ -147,52 +129,28 @@ def storage_summary(system: System) -> str:
     return f"{percent}% used - {format_size(STORAGE_TOTAL_BYTES - used)} free"
 
 
-@dataclass(kw_only=True)
-class StorageSettings(FactsPage):
-    name: ClassVar[str] = ".Settings$StorageDashboardActivity"
+_FILES = "com.google.android.documentsui/com.android.documentsui.files.FilesActivity"
+_APPS = "com.android.settings/.Settings$ManageApplicationsActivity"
 
-    def build(self, system: System) -> Widget:
+
+class StorageSettings(Page):
+    name = ".Settings$StorageDashboardActivity"
+    title = "Storage"
+
+    def rows(self, system: System) -> Iterable[Item | Widget]:
         sizes = used_bytes(system)
-        used = SYSTEM_BYTES + APPS_BYTES + sum(sizes.values())
-        files = "com.google.android.documentsui/com.android.documentsui.files.FilesActivity"
-        labels = (
+        yield _usage(SYSTEM_BYTES + APPS_BYTES + sum(sizes.values()))
+        yield Link("Free up space", _FILES, subtitle="Go to Files to manage and free up space", icon="broom")
+        yield Link("Apps", _APPS, subtitle=format_size(APPS_BYTES), icon="apps", key="storage_apps")
+        for key, label, icon in (
             ("image", "Images", "image-outline"),
             ("video", "Videos", "movie-outline"),
             ("audio", "Audio", "music-note-outline"),
             ("document", "Documents & other", "folder-outline"),
-        )
-        rows = [
-            row(f"storage_{key}", label, subtitle=format_size(sizes[key]), icon=icon, on_tap=_open(system, files))
-            for key, label, icon in labels
-        ]
-        return page(
-            system,
-            "Storage",
-            (
-                _usage(used),
-                row(
-                    "free_up_space",
-                    "Free up space",
-                    subtitle="Go to Files to manage and free up space",
-                    icon="broom",
-                    on_tap=_open(system, files),
-                ),
-                row(
-                    "storage_apps",
-                    "Apps",
-                    subtitle=format_size(APPS_BYTES),
-                    icon="apps",
-                    on_tap=_open(system, "com.android.settings/.Settings$ManageApplicationsActivity"),
-                ),
-                *rows,
-                self.fact(
-                    "System",
-                    format_size(SYSTEM_BYTES),
-                    icon="android",
-                    more=f"System includes files used to run Android version {system.android_version}",
-                ),
-            ),
-        )
+        ):
+            yield Link(label, _FILES, subtitle=format_size(sizes[key]), icon=icon, key=f"storage_{key}")
+        about = f"System includes files used to run Android version {system.android_version}"
+        yield Fact("System", format_size(SYSTEM_BYTES), icon="android", more=about)
 
 
 def _usage(used: int) -> Widget:
@@ -216,80 +174,52 @@ def _usage(used: int) -> Widget:
     )
 
 
-def _open(system: System, component: str) -> Callback:
-    return lambda: system.start(component)
-
-
 # --- system ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(kw_only=True)
-class SystemSettings(Activity):
-    name: ClassVar[str] = ".Settings$SystemDashboardActivity"
-
-    def build(self, system: System) -> Widget:
-        developer = (
-            (
-                row(
-                    "developer_options",
-                    "Developer options",
-                    icon="code-braces",
-                    on_tap=lambda: system.start(DeveloperSettings),
-                ),
-            )
-            if system.settings.flag("global", "development_settings_enabled")
-            else ()
-        )
-        return page(
-            system,
-            "System",
-            (
-                row(
-                    "languages",
-                    "Languages & input",
-                    subtitle="English (United States), Gboard",
-                    icon="web",
-                    on_tap=lambda: system.start(LanguageSettings),
-                ),
-                row("gestures", "Gestures", icon="gesture-tap", on_tap=lambda: system.start(GestureSettings)),
-                row(
-                    "date_time",
-                    "Date & time",
-                    subtitle=zone_summary(system.now()),
-                    icon="clock-outline",
-                    on_tap=lambda: system.start(DateTimeSettings),
-                ),
-                row(
-                    "system_update",
-                    "System update",
-                    subtitle=f"Android {system.android_version} is up to date",
-                    icon="cellphone-arrow-down",
-                    on_tap=lambda: system.toast("Your system is up to date"),
-                ),
-                *developer,
-            ),
-        )
+class LanguageSettings(Page):
+    name = ".Settings$LanguageAndInputSettingsActivity"
+    title = "Languages & input"
+    items = (
+        Heading("Languages"),
+        Fact("System language", "English (United States)", icon="translate"),
+        Heading("Keyboards"),
+        Fact("On-screen keyboard", "Gboard, English (US)", icon="keyboard-outline"),
+        Toggle("Spell checker", "secure", "spell_checker_enabled", default="1"),
+    )
 
 
-SPELL_CHECKER = Toggle(title="Spell checker", namespace="secure", setting="spell_checker_enabled", default="1")
-
-
-@dataclass(kw_only=True)
-class LanguageSettings(FactsPage):
-    name: ClassVar[str] = ".Settings$LanguageAndInputSettingsActivity"
-
-    def build(self, system: System) -> Widget:
-        return page(
-            system,
+class SystemSettings(Page):
+    name = ".Settings$SystemDashboardActivity"
+    title = "System"
+    items = (
+        Link(
             "Languages & input",
-            (
-                section("Languages"),
-                self.fact("System language", "English (United States)", icon="translate"),
-                section("Keyboards"),
-                self.fact("On-screen keyboard", "Gboard, English (US)", icon="keyboard-outline"),
-                SPELL_CHECKER.row(system),
-            ),
-        )
+            LanguageSettings,
+            subtitle="English (United States), Gboard",
+            icon="web",
+            key="languages",
+        ),
+        Link("Gestures", GestureSettings, icon="gesture-tap"),
+        Link(
+            "Date & time",
+            DateTimeSettings,
+            subtitle=lambda system: zone_summary(system.now()),
+            icon="clock-outline",
+            key="date_time",
+        ),
+        Act(
+            "System update",
+            lambda page, system: system.toast("Your system is up to date"),
+            subtitle=lambda system: f"Android {system.android_version} is up to date",
+            icon="cellphone-arrow-down",
+        ),
+    )
+
+    def rows(self, system: System) -> Iterable[Item | Widget]:
+        yield from self.items
+        if system.settings.flag("global", "development_settings_enabled"):
+            yield Link("Developer options", DeveloperSettings, icon="code-braces")
 
 
 ABOUT_PAGES: tuple[type[Activity], ...] = (

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from rlfactory.emulators.simulator.android.app import Activity, App
 from rlfactory.emulators.simulator.android.system import System
-from rlfactory.emulators.simulator.apps.kit.common import empty_state, round_row, row, search_bar_title, slug
+from rlfactory.emulators.simulator.apps.kit.callbacks import writer
+from rlfactory.emulators.simulator.apps.kit.rows import empty_state, row, search_bar_title, search_pill, slug
 from rlfactory.emulators.simulator.apps.settings.about import (
     ABOUT_PAGES,
-    SPELL_CHECKER,
     AboutPhone,
     LanguageSettings,
     StorageSettings,
@@ -21,21 +21,13 @@ from rlfactory.emulators.simulator.apps.settings.about import (
 from rlfactory.emulators.simulator.apps.settings.apps import APP_PAGES, AllFilesAccess, AppInfo, ManageApplications
 from rlfactory.emulators.simulator.apps.settings.devices import (
     DEVICE_PAGES,
-    NFC,
     BluetoothSettings,
     ConnectedDevices,
     ConnectionPreferences,
     device_name,
 )
 from rlfactory.emulators.simulator.apps.settings.display import (
-    ADAPTIVE_BRIGHTNESS,
-    AUTO_ROTATE,
     DISPLAY_PAGES,
-    DO_NOT_DISTURB,
-    LOCK_SCREEN_TOGGLES,
-    NIGHT_LIGHT,
-    SOUND_EFFECTS,
-    VIBRATE,
     DisplaySettings,
     FontSizeSettings,
     SoundSettings,
@@ -46,9 +38,9 @@ from rlfactory.emulators.simulator.apps.settings.network import (
     NetworkDashboard,
     WifiSettings,
 )
-from rlfactory.emulators.simulator.apps.settings.time import AUTO_TIME, AUTO_ZONE, DateTimeSettings
-from rlfactory.emulators.simulator.apps.settings.toggle_pages import (
-    TOGGLE_PAGES,
+from rlfactory.emulators.simulator.apps.settings.page import Page, Toggle, Words, words
+from rlfactory.emulators.simulator.apps.settings.switches import (
+    SWITCH_PAGES,
     AccessibilitySettings,
     BatterySettings,
     DeveloperSettings,
@@ -60,29 +52,28 @@ from rlfactory.emulators.simulator.apps.settings.toggle_pages import (
     SecuritySettings,
     WallpaperSettings,
 )
-from rlfactory.emulators.simulator.view.widgets import (
-    AppBar,
-    Callback,
-    Column,
-    Icon,
-    Row,
-    Scaffold,
-    Scroll,
-    Spacer,
-    Text,
-    Widget,
-)
+from rlfactory.emulators.simulator.apps.settings.time import DateTimeSettings
+from rlfactory.emulators.simulator.view.widgets import AppBar, Avatar, ListItem, Scaffold, Scroll, Spacer, Widget
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Section:
     """An entry of the main list."""
 
     title: str
-    subtitle: str | Callable[[System], str]
+    subtitle: Words
     icon: str
     color: str
     page: type[Activity]
+
+    def widget(self, system: System) -> Widget:
+        return ListItem(
+            key=slug(self.title),
+            title=self.title,
+            subtitle=words(self.subtitle, system),
+            leading=Avatar(icon=self.icon, color=self.color, size=40),
+            on_tap=partial(system.start, self.page),
+        )
 
 
 def _location(system: System) -> str:
@@ -90,117 +81,35 @@ def _location(system: System) -> str:
 
 
 SECTIONS = (
-    Section(
-        title="Network & internet",
-        subtitle="Wi-Fi, hotspot, airplane mode",
-        icon="wifi",
-        color="#1A73E8",
-        page=NetworkDashboard,
-    ),
-    Section(
-        title="Connected devices", subtitle="Bluetooth, pairing", icon="devices", color="#1E8E3E", page=ConnectedDevices
-    ),
-    Section(title="Apps", subtitle="Recent apps, all apps", icon="apps", color="#E8710A", page=ManageApplications),
-    Section(
-        title="Notifications",
-        subtitle="Notification history, bubbles",
-        icon="bell",
-        color="#D93025",
-        page=NotificationSettings,
-    ),
-    Section(title="Battery", subtitle="100%", icon="battery", color="#12B5CB", page=BatterySettings),
-    Section(title="Storage", subtitle=storage_summary, icon="harddisk", color="#9334E6", page=StorageSettings),
-    Section(
-        title="Sound & vibration",
-        subtitle="Volume, haptics, Do Not Disturb",
-        icon="volume-high",
-        color="#E52592",
-        page=SoundSettings,
-    ),
-    Section(
-        title="Display",
-        subtitle="Dark theme, font size, brightness",
-        icon="brightness-6",
-        color="#F9AB00",
-        page=DisplaySettings,
-    ),
-    Section(
-        title="Wallpaper & style",
-        subtitle="Themed icons, dark theme",
-        icon="palette",
-        color="#C5221F",
-        page=WallpaperSettings,
-    ),
-    Section(
-        title="Accessibility",
-        subtitle="Display, interaction, audio",
-        icon="human",
-        color="#1A73E8",
-        page=AccessibilitySettings,
-    ),
-    Section(
-        title="Security", subtitle="Play Protect, device security", icon="lock", color="#188038", page=SecuritySettings
-    ),
-    Section(
-        title="Privacy",
-        subtitle="Permissions, camera and microphone",
-        icon="eye",
-        color="#4285F4",
-        page=PrivacySettings,
-    ),
-    Section(title="Location", subtitle=_location, icon="map-marker", color="#F29900", page=LocationSettings),
-    Section(
-        title="System", subtitle="Languages, gestures, time", icon="cellphone-cog", color="#5F6368", page=SystemSettings
-    ),
-    Section(title="About phone", subtitle=device_name, icon="cellphone-information", color="#80868B", page=AboutPhone),
+    Section("Network & internet", "Wi-Fi, hotspot, airplane mode", "wifi", "#1A73E8", NetworkDashboard),
+    Section("Connected devices", "Bluetooth, pairing", "devices", "#1E8E3E", ConnectedDevices),
+    Section("Apps", "Recent apps, all apps", "apps", "#E8710A", ManageApplications),
+    Section("Notifications", "Notification history, bubbles", "bell", "#D93025", NotificationSettings),
+    Section("Battery", "100%", "battery", "#12B5CB", BatterySettings),
+    Section("Storage", storage_summary, "harddisk", "#9334E6", StorageSettings),
+    Section("Sound & vibration", "Volume, haptics, Do Not Disturb", "volume-high", "#E52592", SoundSettings),
+    Section("Display", "Dark theme, font size, brightness", "brightness-6", "#F9AB00", DisplaySettings),
+    Section("Wallpaper & style", "Themed icons, dark theme", "palette", "#C5221F", WallpaperSettings),
+    Section("Accessibility", "Display, interaction, audio", "human", "#1A73E8", AccessibilitySettings),
+    Section("Security", "Play Protect, device security", "lock", "#188038", SecuritySettings),
+    Section("Privacy", "Permissions, camera and microphone", "eye", "#4285F4", PrivacySettings),
+    Section("Location", _location, "map-marker", "#F29900", LocationSettings),
+    Section("System", "Languages, gestures, time", "cellphone-cog", "#5F6368", SystemSettings),
+    Section("About phone", device_name, "cellphone-information", "#80868B", AboutPhone),
 )
 
 
-@dataclass(kw_only=True)
 class MainSettings(Activity):
     """The list of all sections."""
 
-    name: ClassVar[str] = ".Settings"
+    name = ".Settings"
 
     def build(self, system: System) -> Widget:
-        search = Row(
-            key="search_action_bar",
-            description="Search settings",
-            children=(
-                Icon(icon="magnify"),
-                Text(text="Search settings", color="on_surface_variant", weight=1),
-            ),
-            gap=16,
-            padding=(20, 0, 16, 0),
-            height=52,
-            width="fill",
-            background="surface_container_high",
-            radius=26,
-            on_tap=lambda: system.start(SearchSettings),
-        )
-        rows = [
-            round_row(
-                slug(entry.title),
-                entry.title,
-                subtitle=entry.subtitle if isinstance(entry.subtitle, str) else entry.subtitle(system),
-                icon=entry.icon,
-                color=entry.color,
-                on_tap=_opener(system, entry.page),
-            )
-            for entry in SECTIONS
-        ]
-        return Scaffold(
-            app_bar=AppBar(title="Settings", large=True),
-            body=Scroll(
-                key="main_content_scrollable_container",
-                children=(Column(children=(search,), padding=(16, 4, 16, 12)), *rows, Spacer(height=24)),
-                height="fill",
-            ),
-        )
-
-
-def _opener(system: System, target: type[Activity]) -> Callback:
-    return lambda: system.start(target)
+        to_search = partial(system.start, SearchSettings)
+        search = search_pill("search_action_bar", "Search settings", to_search, padding=(16, 4, 16, 12))
+        rows = (search, *(entry.widget(system) for entry in SECTIONS), Spacer(height=24))
+        body = Scroll(key="main_content_scrollable_container", children=rows, height="fill")
+        return Scaffold(app_bar=AppBar(title="Settings", large=True), body=body)
 
 
 SEARCHABLE: tuple[tuple[str, str, type[Activity]], ...] = (
@@ -241,31 +150,27 @@ class SearchSettings(Activity):
     query: str = ""
 
     def build(self, system: System) -> Widget:
-        words = [_bare(word) for word in self.query.split()]
-        found = [entry for entry in SEARCHABLE if words and all(word in _bare(entry[0]) for word in words)]
+        wanted = [_bare(word) for word in self.query.split()]
+        found = [entry for entry in SEARCHABLE if wanted and all(word in _bare(entry[0]) for word in wanted)]
         results: tuple[Widget, ...] = tuple(
-            row("search_result", title, subtitle=place, on_tap=_opener(system, target))
+            row("search_result", title, subtitle=place, on_tap=partial(system.start, target))
             for title, place, target in found
         )
-        if words and not results:
+        if wanted and not results:
             results = (empty_state("magnify-close", "No results"),)
         return Scaffold(
-            app_bar=search_bar_title("Search settings", self.query, self._search, system.back),
+            app_bar=search_bar_title("Search settings", self.query, writer(self, "query"), system.back),
             body=Scroll(key="search_results", children=results, height="fill"),
         )
-
-    def _search(self, text: str) -> None:
-        self.query = text
 
 
 class _Settings(App):
     def furnish(self, system: System) -> None:
         """Give every switch a value, so that turning one on and off again leaves no trace."""
-        own = (ADAPTIVE_BRIGHTNESS, NIGHT_LIGHT, AUTO_ROTATE, DO_NOT_DISTURB, VIBRATE, NFC, AUTO_TIME, AUTO_ZONE)
-        on_pages = [toggle for page in TOGGLE_PAGES for _, toggles in page.groups for toggle in toggles]
-        for toggle in (*own, *LOCK_SCREEN_TOGGLES, *SOUND_EFFECTS, SPELL_CHECKER, *on_pages):
-            if not system.settings.get(toggle.namespace, toggle.setting):
-                system.settings.put(toggle.namespace, toggle.setting, toggle.default)
+        items = [item for page in self.activities if issubclass(page, Page) for item in page.items]
+        for item in items:
+            if isinstance(item, Toggle) and not system.settings.get(item.namespace, item.setting):
+                item.write(system, item.default)
 
 
 SETTINGS = _Settings(
@@ -281,7 +186,7 @@ SETTINGS = _Settings(
         *APP_PAGES,
         *DISPLAY_PAGES,
         *ABOUT_PAGES,
-        *(page for page in TOGGLE_PAGES if page not in NETWORK_PAGES),
+        *SWITCH_PAGES,
     ),
     version_name="13",
     version_code=33,

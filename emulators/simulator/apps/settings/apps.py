@@ -1,29 +1,21 @@
-"""Settings: installed apps."""
+"""Settings: installed apps. All pages but the list are about the app of their intent, `package:NAME`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterable
+from functools import partial
 
 from rlfactory.emulators.simulator.android.app import Activity, App, Intent
 from rlfactory.emulators.simulator.android.system import System
-from rlfactory.emulators.simulator.apps.kit.common import (
-    confirm_dialog,
-    format_size,
-    main_switch,
-    note,
-    page,
-    row,
-    section,
-)
-from rlfactory.emulators.simulator.apps.settings.facts import FactsPage
+from rlfactory.emulators.simulator.apps.kit.callbacks import setter
+from rlfactory.emulators.simulator.apps.kit.dialogs import confirm_dialog
+from rlfactory.emulators.simulator.apps.kit.rows import format_size, icon_tile, main_switch, note, row, section
+from rlfactory.emulators.simulator.apps.settings.page import Fact, Item, Page
 from rlfactory.emulators.simulator.view.widgets import (
     Avatar,
     Callback,
-    Column,
     Dialog,
     Divider,
-    Icon,
     ListItem,
     Menu,
     Row,
@@ -43,183 +35,118 @@ def _data_size(system: System, app: App) -> int:
     return sum(len(system.files.stat(path).data or b"") for path in system.files.walk(folder))
 
 
-def _open_info(system: System, app: App) -> Callback:
-    return lambda: system.start(AppInfo, Intent(data=f"package:{app.package}"))
+class ManageApplications(Page):
+    """All apps that have an icon."""
 
+    name = ".Settings$ManageApplicationsActivity"
+    title = "Apps"
 
-@dataclass(kw_only=True)
-class ManageApplications(Activity):
-    """All apps that have an icon; the menu's switch shows system packages too."""
-
-    name: ClassVar[str] = ".Settings$ManageApplicationsActivity"
-
-    def build(self, system: System) -> Widget:
+    def rows(self, system: System) -> Iterable[Item | Widget]:
         apps = sorted((app for app in system.apps() if not app.hidden), key=lambda app: app.label.casefold())
-        rows = [
-            ListItem(
+        yield section(f"All apps ({len(apps)})")
+        for app in apps:
+            yield ListItem(
                 key="app",
                 title=app.label,
                 subtitle=format_size(_data_size(system, app)),
                 leading=_icon(app),
-                on_tap=_open_info(system, app),
+                on_tap=partial(system.start, AppInfo, Intent(data=f"package:{app.package}")),
             )
-            for app in apps
-        ]
-        return page(system, "Apps", (section(f"All apps ({len(apps)})"), *rows))
 
 
-@dataclass(kw_only=True)
-class AppInfo(FactsPage):
-    """App info; the intent's data is `package:NAME`."""
-
-    name: ClassVar[str] = ".applications.InstalledAppDetails"
-    asking: str = ""
-    """"stop" or "clear", while that is being confirmed."""
+class AppPage(Page):
+    """Base of the pages about one app."""
 
     @property
     def package(self) -> str:
         return self.intent.data.removeprefix("package:")
 
-    def build(self, system: System) -> Widget:
+    def switch(self, system: System, key: str, title: str, setting: str, default: str) -> Widget:
+        """Return a switch over the whole page for a setting that each app has its own value of."""
+        setting = f"{setting}:{self.package}"
+        on = system.settings.get("secure", setting, default) == "1"
+        return main_switch(key, title, on, lambda on: system.settings.put("secure", setting, "1" if on else "0"))
+
+
+class AppInfo(AppPage):
+    name = ".applications.InstalledAppDetails"
+    title = "App info"
+    large = False
+
+    def rows(self, system: System) -> Iterable[Item | Widget]:
         app = system.app(self.package)
         if app is None:
-            return page(system, "App info", (note("This app is not installed."),), large=False)
-        head = Row(
-            children=(_icon(app, 56), Text(text=app.label, style="headline_small", weight=1)),
-            gap=16,
-            padding=(24, 8, 24, 16),
-            width="fill",
+            yield note("This app is not installed.")
+            return
+        title = (_icon(app, 56), Text(text=app.label, style="headline_small", weight=1))
+        yield Row(children=title, gap=16, padding=(24, 8, 24, 16), width="fill")
+        buttons = (
+            _button("open", "open-in-new", "Open", lambda: system.open_app(app.package)),
+            _button("force_stop", "alert-octagon-outline", "Force stop", setter(self, open="stop")),
+            _button("clear_storage", "delete-outline", "Clear storage", setter(self, open="clear")),
         )
-        buttons = Row(
-            children=(
-                _button("open", "open-in-new", "Open", lambda: self._launch(system, app)),
-                _button("force_stop", "alert-octagon-outline", "Force stop", self._asker("stop")),
-                _button("clear_storage", "delete-outline", "Clear storage", self._asker("clear")),
-            ),
-            gap=4,
-            padding=(16, 0, 16, 12),
-            width="fill",
+        yield Row(children=buttons, gap=4, padding=(16, 0, 16, 12), width="fill")
+        yield Divider()
+        to_notifications = partial(system.start, AppNotifications, Intent(data=self.intent.data))
+        yield row(
+            "app_notifications", "Notifications", subtitle="Allowed", icon="bell-outline", on_tap=to_notifications
         )
-        facts = (
-            row(
-                "app_notifications",
-                "Notifications",
-                subtitle="Allowed",
-                icon="bell-outline",
-                on_tap=lambda: system.start(AppNotifications, Intent(data=self.intent.data)),
-            ),
-            self.fact(
-                "Storage & cache", f"{format_size(_data_size(system, app))} used in internal storage", icon="harddisk"
-            ),
-            self.fact("Version", app.version_name, icon="information-outline"),
-            self.fact("Package", app.package, icon="package-variant-closed"),
-        )
-        return page(system, "App info", (head, buttons, Divider(), *facts), large=False)
+        used = f"{format_size(_data_size(system, app))} used in internal storage"
+        yield Fact("Storage & cache", used, icon="harddisk")
+        yield Fact("Version", app.version_name, icon="information-outline")
+        yield Fact("Package", app.package, icon="package-variant-closed")
 
     def dialog(self, system: System) -> Dialog | Menu | None:
-        if self.asking == "stop":
-            message = "If you force stop an app, it may misbehave."
-            return confirm_dialog(
-                "Force stop?", message, yes="OK", on_yes=lambda: self._force_stop(system), on_no=self._close
-            )
-        if self.asking == "clear":
-            message = "This app\u2019s data, including files and settings, will be permanently deleted."
-            return confirm_dialog(
-                "Delete app data?", message, yes="Delete", on_yes=lambda: self._clear(system), on_no=self._close
-            )
-        return super().dialog(system)
+        match self.open:
+            case "stop":
+                texts = ("Force stop?", "If you force stop an app, it may misbehave.")
+                return self._question(texts, "OK", lambda: system.force_stop(self.package))
+            case "clear":
+                deleted = "This app\u2019s data, including files and settings, will be permanently deleted."
+                return self._question(("Delete app data?", deleted), "Delete", lambda: system.clear_data(self.package))
+            case _:
+                return super().dialog(system)
 
-    def _asker(self, what: str) -> Callback:
-        def ask() -> None:
-            self.asking = what
+    def _question(self, texts: tuple[str, str], yes: str, do: Callback) -> Dialog:
+        def confirmed() -> None:
+            self.open = ""
+            do()
 
-        return ask
-
-    def _close(self) -> None:
-        self.asking = ""
-
-    def _launch(self, system: System, app: App) -> None:
-        system.open_app(app.package)
-
-    def _force_stop(self, system: System) -> None:
-        self._close()
-        system.force_stop(self.package)
-
-    def _clear(self, system: System) -> None:
-        self._close()
-        system.clear_data(self.package)
+        return confirm_dialog(*texts, yes=yes, on_yes=confirmed, on_no=setter(self, open=""))
 
 
 def _button(key: str, icon: str, text: str, on_tap: Callback) -> Widget:
-    return Column(
-        key=key,
-        children=(
-            Icon(icon=icon, color="primary"),
-            Text(text=text, style="label_large", color="primary", text_align="center"),
-        ),
-        gap=6,
-        align="center",
-        weight=1,
-        padding=(4, 12, 4, 12),
-        radius=16,
-        on_tap=on_tap,
-    )
+    return icon_tile(key, icon, text, on_tap, gap=6, padding=(4, 12, 4, 12))
 
 
-@dataclass(kw_only=True)
-class AppNotifications(Activity):
+class AppNotifications(AppPage):
     """Whether one app may post notifications."""
 
-    name: ClassVar[str] = ".Settings$AppNotificationSettingsActivity"
+    name = ".Settings$AppNotificationSettingsActivity"
+    title = "Notifications"
 
-    def build(self, system: System) -> Widget:
-        package = self.intent.data.removeprefix("package:")
-        app = system.app(package)
-        key = f"notifications_enabled:{package}"
-        allowed = system.settings.get("secure", key, "1") == "1"
-        label = app.label if app else package
-        return page(
-            system,
-            "Notifications",
-            (
-                main_switch(
-                    "app_notifications",
-                    f"All {label} notifications",
-                    allowed,
-                    lambda on: system.settings.put("secure", key, "1" if on else "0"),
-                ),
-            ),
+    def rows(self, system: System) -> Iterable[Item | Widget]:
+        app = system.app(self.package)
+        title = f"All {app.label if app else self.package} notifications"
+        yield self.switch(system, "app_notifications", title, "notifications_enabled", "1")
+
+
+class AllFilesAccess(AppPage):
+    """Special app access: whether an app may manage all files."""
+
+    name = ".Settings$AppManageExternalStorageActivity"
+    title = "All files access"
+
+    def rows(self, system: System) -> Iterable[Item | Widget]:
+        app = system.app(self.package)
+        if app is not None:
+            yield ListItem(title=app.label, subtitle=app.version_name, leading=_icon(app, 48))
+        yield self.switch(
+            system, "manage_all_files", "Allow access to manage all files", "manage_external_storage", "0"
         )
-
-
-@dataclass(kw_only=True)
-class AllFilesAccess(Activity):
-    """Special app access: whether the app of the intent (`package:NAME`) may manage all files."""
-
-    name: ClassVar[str] = ".Settings$AppManageExternalStorageActivity"
-
-    def build(self, system: System) -> Widget:
-        package = self.intent.data.removeprefix("package:")
-        app = system.app(package)
-        key = f"manage_external_storage:{package}"
-        allowed = system.settings.flag("secure", key)
-        head = (ListItem(title=app.label, subtitle=app.version_name, leading=_icon(app, 48)),) if app else ()
-        return page(
-            system,
-            "All files access",
-            (
-                *head,
-                main_switch(
-                    "manage_all_files",
-                    "Allow access to manage all files",
-                    allowed,
-                    lambda on: system.settings.put("secure", key, "1" if on else "0"),
-                ),
-                note(
-                    "Allow this app to read, modify and delete all files on this device or any connected storage "
-                    "volumes. If granted, app may access files without your explicit knowledge."
-                ),
-            ),
+        yield note(
+            "Allow this app to read, modify and delete all files on this device or any connected storage "
+            "volumes. If granted, app may access files without your explicit knowledge."
         )
 
 

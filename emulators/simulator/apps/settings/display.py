@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterable
+from functools import partial
 
 from rlfactory.emulators.simulator.android.app import Activity
 from rlfactory.emulators.simulator.android.system import System
-from rlfactory.emulators.simulator.apps.kit.common import choice_dialog, note, page, row, section
-from rlfactory.emulators.simulator.apps.settings.toggles import DARK_THEME, Toggle
-from rlfactory.emulators.simulator.view.widgets import Action, Callback, Column, Dialog, Icon, Row, Slider, Text, Widget
+from rlfactory.emulators.simulator.apps.kit.callbacks import setter
+from rlfactory.emulators.simulator.apps.kit.dialogs import message_dialog
+from rlfactory.emulators.simulator.apps.kit.rows import icon_box, note, row
+from rlfactory.emulators.simulator.apps.settings.page import Act, Choice, Heading, Item, Level, Link, Page, Toggle
+from rlfactory.emulators.simulator.apps.settings.switches import DARK_THEME, LockScreenSettings
+from rlfactory.emulators.simulator.view.widgets import Column, Dialog, Icon, Row, Slider, Text, Widget
 
-ADAPTIVE_BRIGHTNESS = Toggle(
-    title="Adaptive brightness",
-    namespace="system",
-    setting="screen_brightness_mode",
-    subtitle="Optimize brightness level for available light",
-)
-NIGHT_LIGHT = Toggle(
-    title="Night Light",
-    namespace="secure",
-    setting="night_display_activated",
-    subtitle="Tints the screen amber to help you fall asleep",
-)
-AUTO_ROTATE = Toggle(title="Auto-rotate screen", namespace="system", setting="accelerometer_rotation")
-LOCK_SCREEN_TOGGLES = (
-    Toggle(
-        title="Always show time and info",
-        namespace="secure",
-        setting="doze_always_on",
-        subtitle="Increased battery usage",
-    ),
-    Toggle(title="Lift to check phone", namespace="secure", setting="doze_pulse_on_pick_up", default="1"),
-)
 SCREEN_TIMEOUTS = (
     ("15000", "15 seconds"),
     ("30000", "30 seconds"),
@@ -47,151 +27,63 @@ FONT_SCALES = ("0.85", "1.0", "1.15", "1.3")
 FONT_NAMES = ("Small", "Default", "Large", "Largest")
 
 
-@dataclass(kw_only=True)
-class DisplaySettings(Activity):
-    name: ClassVar[str] = ".Settings$DisplaySettingsActivity"
-    open_dialog: str = ""
-    """"brightness" or "timeout"."""
-
-    def build(self, system: System) -> Widget:
-        percent = round(system.settings.brightness * 100)
-        return page(
-            system,
-            "Display",
-            (
-                section("Brightness"),
-                row("brightness", "Brightness level", subtitle=f"{percent}%", on_tap=self._opener("brightness")),
-                ADAPTIVE_BRIGHTNESS.row(system),
-                section("Lock display"),
-                row("lock_screen", "Lock screen", on_tap=lambda: system.start(LockScreenSettings)),
-                row(
-                    "screen_timeout",
-                    "Screen timeout",
-                    subtitle=f"After {_timeout_name(system)} of inactivity",
-                    on_tap=self._opener("timeout"),
-                ),
-                section("Appearance"),
-                DARK_THEME.row(system),
-                row(
-                    "font_size",
-                    "Display size and text",
-                    subtitle=_font_name(system),
-                    on_tap=lambda: system.start(FontSizeSettings),
-                ),
-                section("Color"),
-                NIGHT_LIGHT.row(system),
-                section("Other display controls"),
-                AUTO_ROTATE.row(system),
-            ),
-        )
-
-    def dialog(self, system: System) -> Dialog | None:
-        if self.open_dialog == "brightness":
-            return self._brightness_dialog(system)
-        if self.open_dialog == "timeout":
-            current = system.settings.get("system", "screen_off_timeout", "1800000")
-            return choice_dialog(
-                "Screen timeout", SCREEN_TIMEOUTS, current, lambda value: self._set_timeout(system, value), self._close
-            )
-        return None
-
-    def _brightness_dialog(self, system: System) -> Dialog:
-        slider = Slider(
-            key="brightness_slider",
-            description="Display brightness",
-            value=system.settings.brightness,
-            on_change=system.settings.set_brightness,
-            width="fill",
-        )
-        body = Row(
-            children=(
-                Icon(icon="brightness-5"),
-                Column(children=(slider,), weight=1),
-                Icon(icon="brightness-7"),
-            ),
-            gap=8,
-            width="fill",
-        )
-        return Dialog(
-            title="Brightness level",
-            body=body,
-            actions=(Action(text="Done", on_tap=self._close),),
-            on_dismiss=self._close,
-        )
-
-    def _opener(self, name: str) -> Callback:
-        def open_it() -> None:
-            self.open_dialog = name
-
-        return open_it
-
-    def _close(self) -> None:
-        self.open_dialog = ""
-
-    def _set_timeout(self, system: System, value: str) -> None:
-        system.settings.put("system", "screen_off_timeout", value)
-        self._close()
+def _brightness_dialog(page: Page, system: System) -> Dialog:
+    slider = Slider(
+        key="brightness_slider",
+        description="Display brightness",
+        value=system.settings.brightness,
+        on_change=system.settings.set_brightness,
+        width="fill",
+    )
+    parts = (Icon(icon="brightness-5"), Column(children=(slider,), weight=1), Icon(icon="brightness-7"))
+    body = Row(children=parts, gap=8, width="fill")
+    return message_dialog("Brightness level", body, setter(page, open=""), button="Done")
 
 
-def _timeout_name(system: System) -> str:
+def _timeout(system: System) -> str:
     milliseconds = system.settings.get("system", "screen_off_timeout", "1800000")
     other = f"{int(milliseconds) // 1000} seconds" if milliseconds.isdecimal() else "a while"
-    return dict(SCREEN_TIMEOUTS).get(milliseconds, other)
+    return f"After {dict(SCREEN_TIMEOUTS).get(milliseconds, other)} of inactivity"
+
+
+# --- text size -------------------------------------------------------------------------------------------------------
+
+
+def _font_scale(system: System) -> str:
+    return system.settings.get("system", "font_scale", "1.0")
 
 
 def _font_name(system: System) -> str:
-    scale = system.settings.get("system", "font_scale", "1.0")
-    return FONT_NAMES[FONT_SCALES.index(scale)] if scale in FONT_SCALES else f"{scale}x"
+    scale = _font_scale(system)
+    return dict(zip(FONT_SCALES, FONT_NAMES, strict=True)).get(scale, f"{scale}x")
 
 
-@dataclass(kw_only=True)
-class LockScreenSettings(Activity):
-    name: ClassVar[str] = ".Settings$LockScreenSettingsActivity"
+class FontSizeSettings(Page):
+    name = ".Settings$TextReadingSettingsActivity"
+    title = "Display size and text"
 
-    def build(self, system: System) -> Widget:
-        rows = [toggle.row(system) for toggle in LOCK_SCREEN_TOGGLES]
-        return page(system, "Lock screen", (section("When to show"), *rows))
-
-
-@dataclass(kw_only=True)
-class FontSizeSettings(Activity):
-    name: ClassVar[str] = ".Settings$TextReadingSettingsActivity"
-
-    def build(self, system: System) -> Widget:
-        scale = system.settings.get("system", "font_scale", "1.0")
+    def rows(self, system: System) -> Iterable[Item | Widget]:
+        scale, steps = _font_scale(system), len(FONT_SCALES) - 1
         index = FONT_SCALES.index(scale) if scale in FONT_SCALES else 1
-        steps = len(FONT_SCALES) - 1
 
-        def step(by: int) -> None:
-            _set_font(system, min(max(index + by, 0), steps))
+        def choose(index: int) -> None:
+            system.settings.put("system", "font_scale", FONT_SCALES[min(max(index, 0), steps)])
 
         slider = Slider(
             key="font_size_slider",
             description="Font size",
             value=index / steps,
-            on_change=lambda value: _set_font(system, round(value * steps)),
+            on_change=lambda value: choose(round(value * steps)),
             weight=1,
         )
-        sizes = Row(
-            children=(
-                _step_button("font_smaller", "minus", "Make smaller", lambda: step(-1)),
-                slider,
-                _step_button("font_larger", "plus", "Make larger", lambda: step(1)),
-            ),
-            padding=(16, 0, 16, 8),
-            gap=8,
-            width="fill",
+        smaller, larger = (
+            icon_box(icon, 48, key=f"font_{word}", description=f"Make {word}", on_tap=partial(choose, target))
+            for word, icon, target in (("smaller", "minus", index - 1), ("larger", "plus", index + 1))
         )
-        return page(
-            system,
-            "Display size and text",
-            (
-                Column(children=(_preview(float(FONT_SCALES[index])),), padding=(16, 8, 16, 8)),
-                row("font_size", "Font size", subtitle=FONT_NAMES[index]),
-                sizes,
-                note("Make text on the screen smaller or larger."),
-            ),
-        )
+        yield Column(children=(_preview(float(FONT_SCALES[index])),), padding=(16, 8, 16, 8))
+        yield row("font_size", "Font size", subtitle=FONT_NAMES[index])
+        yield Row(children=(smaller, slider, larger), padding=(16, 0, 16, 8), gap=8, width="fill")
+        yield note("Make text on the screen smaller or larger.")
 
 
 def _preview(factor: float) -> Widget:
@@ -213,115 +105,64 @@ def _preview(factor: float) -> Widget:
     )
 
 
-def _step_button(key: str, icon: str, description: str, on_tap: Callback) -> Widget:
-    return Column(
-        key=key,
-        description=description,
-        children=(Icon(icon=icon),),
-        align="center",
-        justify="center",
-        width=48,
-        height=48,
-        on_tap=on_tap,
-    )
+# --- pages -----------------------------------------------------------------------------------------------------------
 
 
-def _set_font(system: System, index: int) -> None:
-    system.settings.put("system", "font_scale", FONT_SCALES[index])
-
-
-# --- sound ---------------------------------------------------------------------------------------------------------
-
-VOLUMES = (
-    ("volume_music", "Media volume", "music-note-outline", 15),
-    ("volume_voice", "Call volume", "phone-outline", 7),
-    ("volume_ring", "Ring & notification volume", "bell-outline", 7),
-    ("volume_alarm", "Alarm volume", "alarm", 7),
-)
-"""Setting, label, icon, highest level."""
-
-RINGTONES = (
-    ("Pixel Sounds", "Pixel Sounds"),
-    ("Argon", "Argon"),
-    ("Carbon", "Carbon"),
-    ("Helium", "Helium"),
-    ("Krypton", "Krypton"),
-)
-DO_NOT_DISTURB = Toggle(
-    title="Do Not Disturb", namespace="global", setting="zen_mode", subtitle="Silence notifications"
-)
-VIBRATE = Toggle(title="Vibrate for calls", namespace="system", setting="vibrate_when_ringing")
-SOUND_EFFECTS = (
-    Toggle(title="Dial pad tones", namespace="system", setting="dtmf_tone", default="1"),
-    Toggle(title="Screen locking sound", namespace="system", setting="lockscreen_sounds_enabled", default="1"),
-    Toggle(title="Touch sounds", namespace="system", setting="sound_effects_enabled", default="1"),
-    Toggle(title="Touch vibration", namespace="system", setting="haptic_feedback_enabled", default="1"),
-)
-
-
-@dataclass(kw_only=True)
-class SoundSettings(Activity):
-    name: ClassVar[str] = ".Settings$SoundSettingsActivity"
-    choosing: bool = False
-
-    def build(self, system: System) -> Widget:
-        sliders = [_volume(system, key, label, icon, top) for key, label, icon, top in VOLUMES]
-        ringtone = system.settings.get("system", "ringtone", RINGTONES[0][0])
-        return page(
-            system,
-            "Sound & vibration",
-            (
-                *sliders,
-                DO_NOT_DISTURB.row(system),
-                row("phone_ringtone", "Phone ringtone", subtitle=ringtone, on_tap=self._choose),
-                VIBRATE.row(system),
-                section("Other sounds"),
-                *(toggle.row(system) for toggle in SOUND_EFFECTS),
-            ),
-        )
-
-    def dialog(self, system: System) -> Dialog | None:
-        if not self.choosing:
-            return None
-        current = system.settings.get("system", "ringtone", RINGTONES[0][0])
-        return choice_dialog(
-            "Phone ringtone", RINGTONES, current, lambda value: self._set_ringtone(system, value), self._close
-        )
-
-    def _choose(self) -> None:
-        self.choosing = True
-
-    def _close(self) -> None:
-        self.choosing = False
-
-    def _set_ringtone(self, system: System, value: str) -> None:
-        system.settings.put("system", "ringtone", value)
-        self.choosing = False
-
-
-def _volume(system: System, key: str, label: str, icon: str, top: int) -> Widget:
-    text = system.settings.get("system", key, "5")
-    level = min(int(text), top) if text.isdecimal() else 0
-    slider = Slider(
-        key=f"{key}_slider",
-        description=label,
-        value=level / top,
-        on_change=_volume_writer(system, key, top),
-        width="fill",
-    )
-    return Row(
-        children=(
-            Icon(icon=icon if level else "volume-off"),
-            Column(children=(Text(text=label), slider), gap=0, weight=1),
+class DisplaySettings(Page):
+    name = ".Settings$DisplaySettingsActivity"
+    title = "Display"
+    items = (
+        Heading("Brightness"),
+        Act(
+            "Brightness level",
+            opens=_brightness_dialog,
+            subtitle=lambda system: f"{round(system.settings.brightness * 100)}%",
+            key="brightness",
         ),
-        gap=20,
-        padding=(24, 8, 16, 4),
-        width="fill",
+        Toggle(
+            "Adaptive brightness",
+            "system",
+            "screen_brightness_mode",
+            subtitle="Optimize brightness level for available light",
+        ),
+        Heading("Lock display"),
+        Link("Lock screen", LockScreenSettings),
+        Choice("Screen timeout", "system", "screen_off_timeout", SCREEN_TIMEOUTS, default="1800000", subtitle=_timeout),
+        Heading("Appearance"),
+        DARK_THEME,
+        Link("Display size and text", FontSizeSettings, subtitle=_font_name, key="font_size"),
+        Heading("Color"),
+        Toggle(
+            "Night Light",
+            "secure",
+            "night_display_activated",
+            subtitle="Tints the screen amber to help you fall asleep",
+        ),
+        Heading("Other display controls"),
+        Toggle("Auto-rotate screen", "system", "accelerometer_rotation"),
     )
 
 
-def _volume_writer(system: System, key: str, top: int) -> Callable[[float], None]:
-    return lambda value: system.settings.put("system", key, str(round(value * top)))
+RINGTONES = tuple((name, name) for name in ("Pixel Sounds", "Argon", "Carbon", "Helium", "Krypton"))
 
 
-DISPLAY_PAGES: tuple[type[Activity], ...] = (DisplaySettings, LockScreenSettings, FontSizeSettings, SoundSettings)
+class SoundSettings(Page):
+    name = ".Settings$SoundSettingsActivity"
+    title = "Sound & vibration"
+    items = (
+        Level("Media volume", "system", "volume_music", default="5", icon="music-note-outline", top=15),
+        Level("Call volume", "system", "volume_voice", default="5", icon="phone-outline", top=7),
+        Level("Ring & notification volume", "system", "volume_ring", default="5", icon="bell-outline", top=7),
+        Level("Alarm volume", "system", "volume_alarm", default="5", icon="alarm", top=7),
+        Toggle("Do Not Disturb", "global", "zen_mode", subtitle="Silence notifications"),
+        Choice("Phone ringtone", "system", "ringtone", RINGTONES, default=RINGTONES[0][0]),
+        Toggle("Vibrate for calls", "system", "vibrate_when_ringing"),
+        Heading("Other sounds"),
+        Toggle("Dial pad tones", "system", "dtmf_tone", default="1"),
+        Toggle("Screen locking sound", "system", "lockscreen_sounds_enabled", default="1"),
+        Toggle("Touch sounds", "system", "sound_effects_enabled", default="1"),
+        Toggle("Touch vibration", "system", "haptic_feedback_enabled", default="1"),
+    )
+
+
+DISPLAY_PAGES: tuple[type[Activity], ...] = (DisplaySettings, FontSizeSettings, SoundSettings)

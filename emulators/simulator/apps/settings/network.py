@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from rlfactory.emulators.simulator.android.app import Activity, Intent
 from rlfactory.emulators.simulator.android.system import System
-from rlfactory.emulators.simulator.apps.kit.common import (
-    choice_dialog,
-    main_switch,
-    note,
-    page,
-    prompt_dialog,
-    row,
-    section,
-    switch_row,
-)
+from rlfactory.emulators.simulator.apps.kit.callbacks import setter, writer
+from rlfactory.emulators.simulator.apps.kit.dialogs import prompt_dialog
 from rlfactory.emulators.simulator.apps.kit.preferences import Preferences
-from rlfactory.emulators.simulator.apps.settings.toggle_pages import DataSaverSettings, HotspotSettings
+from rlfactory.emulators.simulator.apps.kit.rows import icon_tile, main_switch, note, plural, row, switch_row
+from rlfactory.emulators.simulator.apps.settings.page import Choice, Heading, Item, Link, Note, Page
+from rlfactory.emulators.simulator.apps.settings.switches import DataSaverSettings, HotspotSettings
 from rlfactory.emulators.simulator.view.widgets import (
     Avatar,
     Callback,
@@ -89,70 +85,62 @@ def internet_summary(system: System) -> str:
     return "Airplane mode is on" if system.settings.flag("global", "airplane_mode_on") else "Wi-Fi is off"
 
 
-def _network_icon(network: Network) -> Widget:
-    return Icon(icon=f"wifi-strength-{network.bars}", color="on_surface")
+def _on_or_off(setting: str) -> Callable[[System], str]:
+    return lambda system: "On" if system.settings.flag("global", setting) else "Off"
+
+
+def _row(network: Network, on_tap: Callback, **look: object) -> ListItem:
+    icon = Icon(icon=f"wifi-strength-{network.bars}", color="on_surface")
+    return ListItem(title=network.ssid, leading=icon, on_tap=on_tap, **look)  # type: ignore[arg-type]
+
+
+def _open_details(system: System, network: Network) -> Callback:
+    return lambda: system.start(NetworkDetails, Intent(data=network.ssid))
 
 
 @dataclass(kw_only=True)
-class WifiSettings(Activity):
+class WifiSettings(Page):
     """The Internet page: the Wi-Fi switch and the networks in range."""
 
     name: ClassVar[str] = ".Settings$WifiSettingsActivity"
+    title: ClassVar[str] = "Internet"
     asked: str = ""
     """The network whose password is being asked for."""
     password: str = ""
 
-    def build(self, system: System) -> Widget:
+    def rows(self, system: System) -> Iterable[Item | Widget]:
         wifi = WifiState(system)
-        children: list[Widget] = [switch_row("wifi", "Wi-Fi", wifi.on, system.set_wifi)]
-        if wifi.on:
-            current = next((network for network in NETWORKS if network.ssid == wifi.connected), None)
-            if current:
-                children.append(self._connected(system, current))
-            children.extend(self._network(system, network) for network in NETWORKS if network is not current)
-        else:
-            children.append(note("To see available networks, turn Wi-Fi on."))
-        children.append(Divider())
-        saved = sum(wifi.saved(network.ssid) for network in NETWORKS)
-        children.append(
-            row(
-                "saved_networks",
-                "Saved networks",
-                subtitle=f"{saved} network{'s' if saved != 1 else ''}",
-                icon="wifi-star",
-                on_tap=lambda: system.start(SavedNetworks),
-            )
-        )
-        return page(system, "Internet", children)
+        yield switch_row("wifi", "Wi-Fi", wifi.on, system.set_wifi)
+        if not wifi.on:
+            yield note("To see available networks, turn Wi-Fi on.")
+        current = [network for network in NETWORKS if network.ssid == wifi.connected]
+        for network in current:
+            yield self._connected(system, network)
+        for network in NETWORKS if wifi.on else ():
+            if network not in current:
+                yield self._network(system, network, saved=wifi.saved(network.ssid))
+        yield Divider()
+        saved = plural(sum(wifi.saved(network.ssid) for network in NETWORKS), "network")
+        yield Link("Saved networks", SavedNetworks, subtitle=saved, icon="wifi-star")
 
     def _connected(self, system: System, network: Network) -> Widget:
-        item = ListItem(
+        item = _row(
+            network,
+            _open_details(system, network),
             key="connected_network",
-            title=network.ssid,
             subtitle="Connected",
-            leading=_network_icon(network),
             trailing=Icon(icon="cog-outline"),
-            on_tap=lambda: system.start(NetworkDetails, Intent(data=network.ssid)),
             background="secondary_container",
             radius=24,
         )
         return Column(children=(item,), padding=(16, 4, 16, 8))
 
-    def _network(self, system: System, network: Network) -> Widget:
-        saved = WifiState(system).saved(network.ssid)
-        return ListItem(
-            title=network.ssid,
-            subtitle="Saved" if saved else "",
-            leading=_network_icon(network),
-            trailing=Icon(icon="lock-outline", description="Secured") if network.secured else None,
-            on_tap=lambda: self._choose(system, network),
-        )
-
-    def _choose(self, system: System, network: Network) -> None:
-        if network.secured and not WifiState(system).saved(network.ssid):
-            self.asked, self.password = network.ssid, ""
-        else:
-            WifiState(system).connect(network.ssid)
+    def _network(self, system: System, network: Network, *, saved: bool) -> Widget:
+        connect = partial(WifiState(system).connect, network.ssid)
+        ask = setter(self, asked=network.ssid, password="")
+        lock = Icon(icon="lock-outline", description="Secured") if network.secured else None
+        on_tap = ask if network.secured and not saved else connect
+        return _row(network, on_tap, subtitle="Saved" if saved else "", trailing=lock)
 
     def dialog(self, system: System) -> Dialog | None:
         if not self.asked:
@@ -165,56 +153,43 @@ class WifiSettings(Activity):
             password=True,
             ok="Connect",
             enabled=len(self.password) >= MIN_PASSWORD_LENGTH,
-            on_change=self._type,
+            on_change=writer(self, "password"),
             on_ok=lambda: self._connect(system),
-            on_cancel=self._cancel,
+            on_cancel=setter(self, asked="", password=""),
         )
-
-    def _type(self, text: str) -> None:
-        self.password = text
 
     def _connect(self, system: System) -> None:
         WifiState(system).connect(self.asked)
-        self._cancel()
-
-    def _cancel(self) -> None:
-        self.asked, self.password = "", ""
+        self.asked = self.password = ""
 
 
-@dataclass(kw_only=True)
-class SavedNetworks(Activity):
+class SavedNetworks(Page):
     """Networks whose password the phone knows."""
 
-    name: ClassVar[str] = ".Settings$SavedAccessPointsSettingsActivity"
+    name = ".Settings$SavedAccessPointsSettingsActivity"
+    title = "Saved networks"
 
-    def build(self, system: System) -> Widget:
+    def rows(self, system: System) -> Iterable[Item | Widget]:
         wifi = WifiState(system)
         saved = [network for network in NETWORKS if wifi.saved(network.ssid)]
-        rows: list[Widget] = [
-            ListItem(title=network.ssid, leading=_network_icon(network), on_tap=_open_details(system, network.ssid))
-            for network in saved
-        ]
-        return page(system, "Saved networks", rows or [note("No saved networks.")])
+        return [_row(each, _open_details(system, each)) for each in saved] or [note("No saved networks.")]
 
 
-def _open_details(system: System, ssid: str) -> Callback:
-    return lambda: system.start(NetworkDetails, Intent(data=ssid))
+class NetworkDetails(Page):
+    """One network, the intent's data: forget, disconnect or connect."""
 
+    name = ".Settings$WifiDetailsSettingsActivity"
+    title = "Network details"
+    large = False
 
-@dataclass(kw_only=True)
-class NetworkDetails(Activity):
-    """One network: forget, disconnect or connect."""
-
-    name: ClassVar[str] = ".Settings$WifiDetailsSettingsActivity"
-
-    def build(self, system: System) -> Widget:
-        ssid = self.intent.data
+    def rows(self, system: System) -> Iterable[Item | Widget]:
+        ssid, wifi = self.intent.data, WifiState(system)
         network = next((network for network in NETWORKS if network.ssid == ssid), NETWORKS[0])
-        wifi = WifiState(system)
         connected = wifi.connected == ssid
-        head = Column(
+        icon = f"wifi-strength-{network.bars}"
+        yield Column(
             children=(
-                Avatar(icon=f"wifi-strength-{network.bars}", color="primary", size=56),
+                Avatar(icon=icon, color="primary", size=56),
                 Text(text=ssid, style="title_large", text_align="center"),
                 Text(text="Connected" if connected else "Saved", color="on_surface_variant", text_align="center"),
             ),
@@ -223,124 +198,72 @@ class NetworkDetails(Activity):
             width="fill",
             padding=(24, 16, 24, 16),
         )
-        link = (
-            _action("disconnect", "close-circle-outline", "Disconnect", wifi.disconnect)
-            if connected
-            else _action("connect", "wifi", "Connect", lambda: wifi.connect(ssid))
-        )
-        actions = Row(
-            children=(_action("forget", "delete-outline", "Forget", lambda: self._forget(system)), link),
-            gap=8,
-            width="fill",
-            padding=(16, 0, 16, 16),
-        )
+        forget = _action("delete-outline", "Forget", lambda: self._forget(system))
+        link = _action("wifi", "Connect", lambda: wifi.connect(ssid))
+        if connected:
+            link = _action("close-circle-outline", "Disconnect", wifi.disconnect)
+        yield Row(children=(forget, link), gap=8, width="fill", padding=(16, 0, 16, 16))
+        yield Divider()
         strength = ("", "Poor", "Fair", "Good", "Excellent")[network.bars]
+        yield row("signal_strength", "Signal strength", subtitle=strength, icon=icon)
+        yield row("frequency", "Frequency", subtitle="5 GHz" if network.bars == 4 else "2.4 GHz", icon="radio-tower")
         security = "WPA2-Personal" if network.secured else "None"
-        facts = (
-            row("signal_strength", "Signal strength", subtitle=strength, icon=f"wifi-strength-{network.bars}"),
-            row("frequency", "Frequency", subtitle="5 GHz" if network.bars == 4 else "2.4 GHz", icon="radio-tower"),
-            row("security", "Security", subtitle=security, icon="lock-outline"),
-            *((row("ip_address", "IP address", subtitle="10.0.2.16", icon="ip-network-outline"),) if connected else ()),
-        )
-        return page(system, "Network details", (head, actions, Divider(), *facts), large=False)
+        yield row("security", "Security", subtitle=security, icon="lock-outline")
+        if connected:
+            yield row("ip_address", "IP address", subtitle="10.0.2.16", icon="ip-network-outline")
 
     def _forget(self, system: System) -> None:
         WifiState(system).forget(self.intent.data)
         system.back()
 
 
-def _action(key: str, icon: str, text: str, on_tap: Callback) -> Widget:
-    return Column(
-        key=key,
-        children=(Icon(icon=icon, color="primary"), Text(text=text, style="label_large", color="primary")),
-        gap=4,
-        align="center",
-        weight=1,
-        padding=(8, 12, 8, 12),
-        radius=16,
-        on_tap=on_tap,
-    )
+def _action(icon: str, text: str, on_tap: Callback) -> Widget:
+    return icon_tile(text.lower(), icon, text, on_tap, gap=4, padding=(8, 12, 8, 12))
 
 
-@dataclass(kw_only=True)
-class NetworkDashboard(Activity):
+class NetworkDashboard(Page):
     """Network & internet."""
 
-    name: ClassVar[str] = ".Settings$NetworkDashboardActivity"
-    choosing: bool = False
+    name = ".Settings$NetworkDashboardActivity"
+    title = "Network & internet"
+    items = (
+        Link("Internet", WifiSettings, subtitle=internet_summary, icon="wifi"),
+        Link("Hotspot & tethering", HotspotSettings, subtitle=_on_or_off("wifi_ap_enabled"), icon="access-point"),
+        Link(
+            "Data Saver",
+            DataSaverSettings,
+            subtitle=_on_or_off("data_saver_enabled"),
+            icon="swap-vertical-circle-outline",
+        ),
+        Choice(
+            "Private DNS",
+            "global",
+            "private_dns_mode",
+            (("off", "Off"), ("opportunistic", "Automatic")),
+            default="opportunistic",
+            question="Select Private DNS mode",
+            icon="dns-outline",
+        ),
+    )
 
-    def build(self, system: System) -> Widget:
+    def rows(self, system: System) -> Iterable[Item | Widget]:
+        internet, *others = self.items
         airplane = system.settings.flag("global", "airplane_mode_on")
-        mode = dict(PRIVATE_DNS)[system.settings.get("global", "private_dns_mode", "opportunistic")]
-        return page(
-            system,
-            "Network & internet",
-            (
-                row(
-                    "internet",
-                    "Internet",
-                    subtitle=internet_summary(system),
-                    icon="wifi",
-                    on_tap=lambda: system.start(WifiSettings),
-                ),
-                switch_row("airplane_mode", "Airplane mode", airplane, system.set_airplane_mode, icon="airplane"),
-                row(
-                    "hotspot_tethering",
-                    "Hotspot & tethering",
-                    icon="access-point",
-                    subtitle="On" if system.settings.flag("global", "wifi_ap_enabled") else "Off",
-                    on_tap=lambda: system.start(HotspotSettings),
-                ),
-                row(
-                    "data_saver",
-                    "Data Saver",
-                    icon="swap-vertical-circle-outline",
-                    subtitle="On" if system.settings.flag("global", "data_saver_enabled") else "Off",
-                    on_tap=lambda: system.start(DataSaverSettings),
-                ),
-                row("private_dns", "Private DNS", subtitle=mode, icon="dns-outline", on_tap=self._choose),
-            ),
-        )
-
-    def dialog(self, system: System) -> Dialog | None:
-        if not self.choosing:
-            return None
-        current = system.settings.get("global", "private_dns_mode", "opportunistic")
-        return choice_dialog(
-            "Select Private DNS mode", PRIVATE_DNS, current, lambda mode: self._set_dns(system, mode), self._close
-        )
-
-    def _choose(self) -> None:
-        self.choosing = True
-
-    def _close(self) -> None:
-        self.choosing = False
-
-    def _set_dns(self, system: System, mode: str) -> None:
-        system.settings.put("global", "private_dns_mode", mode)
-        self.choosing = False
+        mode = switch_row("airplane_mode", "Airplane mode", airplane, system.set_airplane_mode, icon="airplane")
+        return (internet, mode, *others)
 
 
-PRIVATE_DNS = (("off", "Off"), ("opportunistic", "Automatic"))
-
-
-@dataclass(kw_only=True)
-class AirplaneModeSettings(Activity):
+class AirplaneModeSettings(Page):
     """What `android.settings.AIRPLANE_MODE_SETTINGS` opens."""
 
-    name: ClassVar[str] = ".Settings$AirplaneModeSettingsActivity"
+    name = ".Settings$AirplaneModeSettingsActivity"
+    title = "Airplane mode"
 
-    def build(self, system: System) -> Widget:
+    def rows(self, system: System) -> Iterable[Item | Widget]:
         on = system.settings.flag("global", "airplane_mode_on")
-        return page(
-            system,
-            "Airplane mode",
-            (
-                main_switch("airplane_mode", "Use airplane mode", on, system.set_airplane_mode),
-                section("About"),
-                note("Airplane mode turns off Wi-Fi, Bluetooth and the mobile network."),
-            ),
-        )
+        yield main_switch("airplane_mode", "Use airplane mode", on, system.set_airplane_mode)
+        yield Heading("About")
+        yield Note("Airplane mode turns off Wi-Fi, Bluetooth and the mobile network.")
 
 
 NETWORK_PAGES: tuple[type[Activity], ...] = (
@@ -349,6 +272,4 @@ NETWORK_PAGES: tuple[type[Activity], ...] = (
     SavedNetworks,
     NetworkDetails,
     AirplaneModeSettings,
-    HotspotSettings,
-    DataSaverSettings,
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rlfactory.emulators.simulator.android.app import Intent
-from rlfactory.emulators.simulator.apps.clock.app import offset_text
+from rlfactory.emulators.simulator.apps.clock.cities import offset_text
 from rlfactory.emulators.simulator.apps.clock.data import DATABASE, Alarm, all_alarms, all_timers, save_alarm
 from rlfactory.emulators.simulator.apps.clock.stopwatch import split_text
 from rlfactory.emulators.simulator.apps.clock.timer import clock_text

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rlfactory.emulators.simulator.apps.kit.file_list import free_path, is_good_name, transfer_paths
-from rlfactory.emulators.simulator.apps.kit.filetypes import kind_of
+from rlfactory.emulators.simulator.apps.kit.files import free_path, is_good_name, kind_of, transfer_paths
 from rlfactory.emulators.simulator.phone import Phone
 
 if TYPE_CHECKING:

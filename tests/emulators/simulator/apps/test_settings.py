@@ -8,8 +8,8 @@ import pytest
 
 from rlfactory.emulators.simulator.android.app import Intent
 from rlfactory.emulators.simulator.apps.settings.app import SEARCHABLE, SECTIONS, SETTINGS
-from rlfactory.emulators.simulator.apps.settings.toggle_pages import TOGGLE_PAGES
-from rlfactory.emulators.simulator.apps.settings.toggles import TogglePage
+from rlfactory.emulators.simulator.apps.settings.page import Page, Toggle
+from rlfactory.emulators.simulator.machine.settings_tables import NAMESPACES
 from rlfactory.emulators.simulator.phone import Phone
 
 if TYPE_CHECKING:
@@ -186,27 +186,21 @@ def test_apps_are_listed_stopped_and_cleared(phone: Phone, finger: Finger) -> No
     assert finger.sees("NEXT"), "an app without data starts with its introduction"
 
 
-@pytest.mark.parametrize("page", TOGGLE_PAGES, ids=lambda page: page.title)
-def test_each_switch_of_a_page_turns_on_and_off(phone: Phone, finger: Finger, page: type[TogglePage]) -> None:
-    before = {name: phone.state.settings.items(name) for name in ("system", "secure", "global")}
+@pytest.mark.parametrize("page", [page for page in SETTINGS.activities if issubclass(page, Page)])
+def test_each_switch_of_a_page_turns_on_and_off(phone: Phone, finger: Finger, page: type[Page]) -> None:
+    before = {name: phone.state.settings.items(name) for name in NAMESPACES}
     phone.system.start(page)
-    for _, toggles in page.groups:
-        for toggle in toggles:
-            was = toggle.checked(phone.system)
-            finger.scroll_to(toggle.title)
-            finger.tap(toggle.title)
-            assert toggle.checked(phone.system) != was, toggle.title
-            assert finger.node(key=f"{toggle_key(toggle.title)}_switch").checked != was
-            finger.tap(toggle.title)
-    after = {name: phone.state.settings.items(name) for name in ("system", "secure", "global")}
+    for toggle in (item for item in page.items if isinstance(item, Toggle)):
+        was = toggle.checked(phone.system)
+        finger.scroll_to(toggle.title)
+        finger.tap(toggle.title)
+        assert toggle.checked(phone.system) != was, toggle.title
+        assert finger.node(key=f"{toggle.id}_switch").checked != was
+        finger.tap(toggle.title)
     untouched = {("global", "stay_on_while_plugged_in")}  # Its value for "on" is not the one the phone comes with.
     for name, rows in before.items():
-        changed = {key for key, _ in set(rows) ^ set(after[name])}
+        changed = {key for key, _ in set(rows) ^ set(phone.state.settings.items(name))}
         assert {(name, key) for key in changed} <= untouched
-
-
-def toggle_key(title: str) -> str:
-    return "_".join("".join(c.lower() if c.isalnum() else " " for c in title).split())
 
 
 @pytest.mark.parametrize("action", sorted(SETTINGS.filters))

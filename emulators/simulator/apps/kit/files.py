@@ -3,18 +3,80 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from rlfactory.emulators.simulator.android.system import System
-from rlfactory.emulators.simulator.apps.kit.filetypes import FOLDER, FileKind, kind_of
 
 STORAGE: Final = "/storage/emulated/0"
+Category = Literal["image", "video", "audio", "document", "archive", "other"]
 SortKey = Literal["name", "date", "size", "type"]
 MAX_NAME_BYTES: Final = 240
 """A little below the file system's limit, so that a number can be put to the name."""
 BAD_NAME_CHARACTERS: Final = frozenset('/\0\\:*?"<>|\n')
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """How a file is shown."""
+
+    label: str
+    """As in the Files app's rows: "PDF document"."""
+    icon: str
+    color: str
+    category: Category
+    mime_type: str
+    is_text: bool = False
+
+
+_TEXT: Final = FileKind("Plain text", "file-document-outline", "#1A73E8", "document", "text/plain", is_text=True)
+_MARKDOWN: Final = FileKind("Markdown", "file-document-outline", "#1A73E8", "document", "text/markdown", is_text=True)
+_IMAGE: Final = ("image-outline", "#D93025", "image")
+KINDS: Final[Mapping[str, FileKind]] = {
+    "txt": _TEXT,
+    "log": _TEXT,
+    "md": _MARKDOWN,
+    "csv": FileKind("CSV document", "file-delimited-outline", "#188038", "document", "text/csv", is_text=True),
+    "json": FileKind("JSON document", "code-json", "#5F6368", "document", "application/json", is_text=True),
+    "html": FileKind("HTML document", "language-html5", "#E8710A", "document", "text/html", is_text=True),
+    "xml": FileKind("XML document", "xml", "#E8710A", "document", "text/xml", is_text=True),
+    "pdf": FileKind("PDF document", "file-pdf-box", "#D93025", "document", "application/pdf"),
+    "doc": FileKind("Word document", "file-word-box-outline", "#1A73E8", "document", "application/msword"),
+    "docx": FileKind("Word document", "file-word-box-outline", "#1A73E8", "document", "application/msword"),
+    "xlsx": FileKind("Spreadsheet", "file-excel-box-outline", "#188038", "document", "application/vnd.ms-excel"),
+    "pptx": FileKind(
+        "Presentation", "file-powerpoint-box-outline", "#E8710A", "document", "application/vnd.ms-powerpoint"
+    ),
+    "jpg": FileKind("JPG image", *_IMAGE, "image/jpeg"),
+    "jpeg": FileKind("JPG image", *_IMAGE, "image/jpeg"),
+    "png": FileKind("PNG image", *_IMAGE, "image/png"),
+    "gif": FileKind("GIF image", *_IMAGE, "image/gif"),
+    "webp": FileKind("WebP image", *_IMAGE, "image/webp"),
+    "mp3": FileKind("MP3 audio", "music-note", "#9334E6", "audio", "audio/mpeg"),
+    "m4a": FileKind("M4A audio", "music-note", "#9334E6", "audio", "audio/mp4"),
+    "wav": FileKind("WAV audio", "music-note", "#9334E6", "audio", "audio/x-wav"),
+    "ogg": FileKind("OGG audio", "music-note", "#9334E6", "audio", "audio/ogg"),
+    "mp4": FileKind("MP4 video", "movie-outline", "#D93025", "video", "video/mp4"),
+    "mkv": FileKind("MKV video", "movie-outline", "#D93025", "video", "video/x-matroska"),
+    "zip": FileKind("ZIP archive", "folder-zip-outline", "#5F6368", "archive", "application/zip"),
+    "apk": FileKind("Android app", "android", "#188038", "archive", "application/vnd.android.package-archive"),
+}
+_OTHER: Final = FileKind("File", "file-outline", "#5F6368", "other", "application/octet-stream")
+FOLDER: Final = FileKind("Folder", "folder", "#5F6368", "other", "vnd.android.document/directory")
+
+
+def kind_of(path: str) -> FileKind:
+    """Return the kind of a file by its extension."""
+    extension = posixpath.splitext(path)[1][1:].lower()
+    known = KINDS.get(extension)
+    if known is not None or not extension:
+        return known or _OTHER
+    return FileKind(f"{extension.upper()} file", _OTHER.icon, _OTHER.color, "other", _OTHER.mime_type)
+
+
+# --- lists -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +96,19 @@ class FileItem:
     @property
     def kind(self) -> FileKind:
         return FOLDER if self.is_dir else kind_of(self.path)
+
+    def modified_at(self, now: datetime) -> datetime:
+        """Return when it was changed, in the zone of `now`."""
+        return datetime.fromtimestamp(self.modified_ns / 1e9, tz=now.tzinfo)
+
+    def modified_day(self, now: datetime) -> str:
+        """Return that as lists show it: the time for today, else the day, with the year if not this one's."""
+        when = self.modified_at(now)
+        if when.date() == now.date():
+            return f"{when:%H:%M}"
+        if when.date() == (now - timedelta(days=1)).date():
+            return "Yesterday"
+        return f"{when:%b} {when.day}" if when.year == now.year else f"{when:%b} {when.day}, {when.year}"
 
 
 def file_item(system: System, path: str) -> FileItem:
@@ -163,7 +238,3 @@ def read_text(system: System, path: str) -> tuple[str, str]:
         return data.decode(), "utf-8"
     except UnicodeDecodeError:
         return data.decode("latin-1"), "latin-1"
-
-
-def count_items(count: int) -> str:
-    return f"{count} item{'' if count == 1 else 's'}"
