@@ -142,8 +142,7 @@ class DirectDevice:
             case Tap(x, y):
                 phone.tap(x, y)
             case DoubleTap(x, y):
-                phone.tap(x, y)
-                phone.tap(x, y)
+                phone.double_tap(x, y)
             case LongPress(x, y, duration_s):
                 phone.long_press(x, y, _ms(duration_s))
             case Swipe(x1, y1, x2, y2, duration_s):

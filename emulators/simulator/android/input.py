@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rlfactory.emulators.simulator.phone import Phone
     from rlfactory.emulators.simulator.view.layout import Node
 
-__all__ = ["double_tap", "drag", "key", "long_press", "second_tap", "swipe", "tap", "type_text"]
+__all__ = ["drag", "key", "long_press", "second_tap", "swipe", "tap", "type_text"]
 
 TOUCH_SLOP_DP: Final = 8.0
 """A finger that moves less than this does not move."""
@@ -47,14 +47,8 @@ def tap(phone: Phone, x_px: int, y_px: int) -> None:
     phone.invalidate()
 
 
-def double_tap(phone: Phone, x_px: int, y_px: int) -> None:
-    """Touch twice; in a text field that selects the text."""
-    tap(phone, x_px, y_px)
-    second_tap(phone, x_px, y_px)
-
-
 def second_tap(phone: Phone, x_px: int, y_px: int) -> None:
-    """The second touch of a double tap."""
+    """The second touch of a double tap; in a text field that selects the text."""
     layer = _touched(phone, x_px, y_px)
     if layer is None:
         return

@@ -213,12 +213,58 @@ async def test_text_is_typed_as_it_stands(device: Device) -> None:
     assert text in [node.text for node in screen.tree.walk()]
 
 
-async def tap_on(device: Device, label: str) -> None:
+async def test_a_double_tap_selects_the_text_of_a_field(device: Device) -> None:
+    await device.act(OpenApp("Contacts"), timeout_s=T)
+    await tap_on(device, "Create contact")
+    await tap_on(device, "First name")
+    await device.act(TypeText("before"), timeout_s=T)
+    await device.act(DoubleTap(*await place_of(device, "before")), timeout_s=T)
+    await device.act(TypeText("after"), timeout_s=T)
+    screen = await device.observe(PNG, with_tree=True, timeout_s=T)
+    assert screen.tree is not None
+    assert {"before", "after", "beforeafter"} & {node.text for node in screen.tree.walk()} == {"after"}
+
+
+@pytest.mark.parametrize(
+    ("action", "takes_s"),
+    [
+        (Tap(180, 300), 1),
+        (DoubleTap(180, 300), 1),
+        (LongPress(180, 300), 1),
+        (LongPress(180, 300, 0.2), 1),
+        (Swipe(180, 600, 180, 300), 1),
+        (Swipe(180, 600, 180, 600), 1),
+        (Drag(180, 600, 180, 300), 1),
+        (TypeText("one"), 1),
+        (TypeText("Größe"), 1),
+        (TypeText("one\ntwo 5%s"), 3),
+        (PressKey("back"), 1),
+        (OpenApp("Clock"), 0),
+        (Wait(2.5), 2.5),
+    ],
+    ids=str,
+)
+async def test_an_action_takes_its_time_on_the_phones_clock(
+    device: Device, action: DeviceAction, takes_s: float
+) -> None:
+    async def now_s() -> float:
+        return float((await device.shell("date +%s.%N", timeout_s=T)).stdout)
+
+    before_s = await now_s()
+    await device.act(action, timeout_s=T)
+    assert await now_s() - before_s == takes_s
+
+
+async def place_of(device: Device, label: str) -> tuple[int, int]:
     screen = await device.observe(PNG, with_tree=True, timeout_s=T)
     assert screen.tree is not None
     found = [node for node in screen.tree.walk() if label in (node.text, node.description, node.hint)]
     assert found, [(node.text, node.description, node.hint) for node in screen.tree.walk()]
-    await device.act(Tap(*found[0].bounds.center), timeout_s=T)
+    return found[0].bounds.center
+
+
+async def tap_on(device: Device, label: str) -> None:
+    await device.act(Tap(*await place_of(device, label)), timeout_s=T)
 
 
 # --- both alike
@@ -272,3 +318,5 @@ async def test_both_ways_lead_to_the_same_phone(lab: Lab, seed: int) -> None:
             assert here.image == there.image, done
         assert np.array_equal(await direct.screenshot(timeout_s=T), await wired.screenshot(timeout_s=T)), done
         assert await direct.state(timeout_s=T) == await wired.state(timeout_s=T), done
+        clocks = [await device.shell("date +%s.%N", timeout_s=T) for device in (direct, wired)]
+        assert clocks[0].stdout == clocks[1].stdout, done
