@@ -47,7 +47,7 @@ def lines_of(file: Path) -> int:
 def own_imports_in_functions(file: Path) -> Iterator[str]:
     tree = ast.parse((ROOT / file).read_text())
     functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    found = {node for function in functions for node in ast.walk(function)}
+    found = {node: None for function in functions for node in ast.walk(function)}
     for node in (node for node in found if isinstance(node, ast.Import | ast.ImportFrom)):
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
         if any(name.split(".")[0] == "rlfactory" for name in names):

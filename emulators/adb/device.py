@@ -31,8 +31,8 @@ from rlfactory.emulators.adb.commands import (
 from rlfactory.emulators.adb.console import EmulatorConsole
 from rlfactory.emulators.adb.emulator_screen import EmulatorScreen
 from rlfactory.emulators.adb.frames import FrameChoice, ScreencapFrames, UiautomatorFrames, choose_frames
-from rlfactory.emulators.adb.silence import listening
 from rlfactory.emulators.adb.uiautomator import Uiautomator
+from rlfactory.emulators.adb.watchdog import watched
 from rlfactory.emulators.device.deadline import within
 from rlfactory.emulators.device.device import (
     DeviceAction,
@@ -45,11 +45,11 @@ from rlfactory.emulators.device.device import (
     ShellResult,
     Snapshot,
     TypeText,
+    require_on_screen,
 )
 from rlfactory.emulators.device.errors import ActionRejected, CommandFailed, DeviceError, DeviceLost, DeviceUnsupported
 from rlfactory.emulators.device.launching import LaunchableApp, find_app, launch_command
 from rlfactory.emulators.device.pixels import encode, unchanged
-from rlfactory.emulators.device.points import require_on_screen
 from rlfactory.emulators.device.state import PROBE, DeviceState, parse_probe
 from rlfactory.emulators.device.typing_plan import Enter, Paste, plan_typing
 from rlfactory.emulators.device.ui import UiNode, from_xml
@@ -207,7 +207,7 @@ class AdbDevice:
     # --- looking
 
     async def settle(self, *, timeout_s: float) -> Settled:
-        async with listening(self._ask, self._serial):
+        async with watched(self._ask, self._serial):
             if self._screen is None:
                 return await settling.settle(self._dump, timeout_s=timeout_s)
             return await settling.settle_by_frames(self._screen.until_still, self._dump, timeout_s=timeout_s)
@@ -355,7 +355,7 @@ class AdbDevice:
     @asynccontextmanager
     async def _prompt_call(self, what: str, timeout_s: float) -> AsyncIterator[None]:
         """Run a block during which the phone answers others, too. Raises: as `_call`; DeviceLost: it answers nobody."""
-        async with self._call(what, timeout_s), listening(self._ask, self._serial):
+        async with self._call(what, timeout_s), watched(self._ask, self._serial):
             yield
 
     async def _ask(self) -> None:

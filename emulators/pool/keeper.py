@@ -15,23 +15,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import random
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from rlfactory.emulators.device.deadline import within
+from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.device.state import digest
 from rlfactory.emulators.pool.config import PoolConfig
-from rlfactory.emulators.pool.health import probe
 from rlfactory.emulators.pool.leases import LeaseDesk, Returned
 from rlfactory.emulators.pool.metrics import PoolMetrics
-from rlfactory.emulators.pool.recycling import draw_max_age_s, reason_to_recycle
 from rlfactory.emulators.pool.slot import PhoneState, Slot
-from rlfactory.emulators.pool.starts import StartGate
+from rlfactory.emulators.pool.starts import StartLimiter
 from rlfactory.emulators.sources.source import PhoneSource
 
 log = logging.getLogger(__name__)
+
+_QUESTION: Final = "echo here"
+_SPREAD: Final = 0.1
+"""Of the age limit: phones that started together shall not all be replaced together."""
 
 
 class Keeper:
@@ -42,7 +46,7 @@ class Keeper:
         source: PhoneSource,
         config: PoolConfig,
         desk: LeaseDesk,
-        gate: StartGate,
+        limiter: StartLimiter,
         metrics: PoolMetrics,
         *,
         on_trouble: Callable[[str], None],
@@ -54,7 +58,7 @@ class Keeper:
         self._source = source
         self._config = config
         self._desk = desk
-        self._gate = gate
+        self._limiter = limiter
         self._metrics = metrics
         self._on_trouble = on_trouble
         self._doubt: asyncio.Future[None] | None = None
@@ -113,7 +117,7 @@ class Keeper:
         """Start a phone and take its golden snapshot. Raises: DeviceError."""
         slot, timeout_s = self.slot, self._config.start_timeout_s
         slot.state = PhoneState.STARTING
-        async with self._gate.starting():
+        async with self._limiter.starting():
             began_s = time.monotonic()
             try:
                 async with within(timeout_s, "the start of a phone"):
@@ -136,7 +140,7 @@ class Keeper:
     def _tell_retired(self) -> None:
         if self._retiring:
             self._retiring = False
-            self._gate.retired()
+            self._limiter.retired()
 
     # --- serving
 
@@ -147,7 +151,7 @@ class Keeper:
         """
         while True:
             reason = reason_to_recycle(self.slot, self._config)
-            if reason and self._gate.may_retire():
+            if reason and self._limiter.may_retire():
                 self._retiring = True
                 return reason
             returned = await self._lend()
@@ -256,3 +260,30 @@ class Keeper:
     @property
     def _serial(self) -> str:
         return self.slot.device.info.serial if self.slot.device else "a phone"
+
+
+async def probe(device: Device, *, timeout_s: float) -> None:
+    """Ask the cheapest question that a hung, paused or cut off phone cannot answer.
+
+    Raises: DeviceError: the phone does not answer in time, or answers nonsense.
+    """
+    answer = await device.shell(_QUESTION, timeout_s=timeout_s)
+    if answer.exit_code or answer.stdout.strip() != "here":
+        raise DeviceError(f"{device.info.serial} answered {_QUESTION!r} with {answer.stdout[:100]!r}")
+
+
+def draw_max_age_s(config: PoolConfig) -> float:
+    """Return the age at which one phone is to be replaced."""
+    return config.max_age_s * (1 - _SPREAD * random.random())
+
+
+def reason_to_recycle(slot: Slot, config: PoolConfig) -> str:
+    """Return why the slot's phone is to be replaced though it works; "" when it may stay."""
+    age_s = time.monotonic() - slot.booted_at_s
+    if age_s >= slot.max_age_s:
+        return f"it is {age_s:.0f} s old"
+    growth = slot.memory_bytes - slot.first_memory_bytes
+    limit = max(config.max_growth_bytes, config.max_growth_share * slot.first_memory_bytes)
+    if slot.first_memory_bytes and growth >= limit:
+        return f"its memory grew by {growth / 1e6:.0f} MB"
+    return ""

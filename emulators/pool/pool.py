@@ -15,7 +15,7 @@ from rlfactory.emulators.pool.keeper import Keeper
 from rlfactory.emulators.pool.leases import Lease, LeaseDesk, Returned
 from rlfactory.emulators.pool.metrics import PoolMetrics
 from rlfactory.emulators.pool.slot import PhoneState, PhoneStatus, PoolStatus
-from rlfactory.emulators.pool.starts import StartGate
+from rlfactory.emulators.pool.starts import StartLimiter
 from rlfactory.emulators.sources.source import PhoneSource
 
 
@@ -33,7 +33,7 @@ class Pool:
         self.metrics = metrics or PoolMetrics()
         self._source = source
         self._desk = LeaseDesk(config, self.metrics)
-        self._gate = StartGate(config)
+        self._limiter = StartLimiter(config)
         self._keepers: tuple[Keeper, ...] = ()
         self._tasks: tuple[asyncio.Task[None], ...] = ()
         self.metrics.watch(self.summary, self.status)
@@ -41,7 +41,7 @@ class Pool:
     async def __aenter__(self) -> Self:
         self._desk.open()
         self._keepers = tuple(
-            Keeper(self._source, self.config, self._desk, self._gate, self.metrics, on_trouble=self._doubt_host)
+            Keeper(self._source, self.config, self._desk, self._limiter, self.metrics, on_trouble=self._doubt_host)
             for _ in range(self.config.phones + self.config.spares)
         )
         self._tasks = tuple(
@@ -164,7 +164,7 @@ class Pool:
 
     def summary(self) -> PoolStatus:
         """Return figures of the pool as a whole."""
-        return PoolStatus(waiting=self._desk.waiting, leases=self._desk.leases, starts_paused_s=self._gate.paused_s)
+        return PoolStatus(waiting=self._desk.waiting, leases=self._desk.leases, starts_paused_s=self._limiter.paused_s)
 
     @property
     def waiting(self) -> int:

@@ -11,12 +11,12 @@ from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.pool.config import PoolConfig
 
 
-class StartGate:
+class StartLimiter:
     """Shared by all keepers of a pool."""
 
     def __init__(self, config: PoolConfig) -> None:
         self._config = config
-        self._places = asyncio.Semaphore(config.max_starting)
+        self._permits = asyncio.Semaphore(config.max_starting)
         self._failures_in_row = 0
         self._paused_until_s = 0.0
         self._retiring = False
@@ -28,8 +28,8 @@ class StartGate:
 
     @asynccontextmanager
     async def starting(self) -> AsyncIterator[None]:
-        """Start a phone in the block, when there is a place and no pause; a failure makes all wait."""
-        async with self._places:
+        """Start a phone in the block, once few enough start and there is no pause; a failure makes all wait."""
+        async with self._permits:
             while (pause_s := self.paused_s) > 0:  # noqa: ASYNC110 - it may be set further meanwhile
                 await asyncio.sleep(pause_s)
             began_s = time.monotonic()

@@ -30,11 +30,11 @@ from rlfactory.emulators.device.device import (
     Tap,
     TypeText,
     Wait,
+    require_on_screen,
 )
 from rlfactory.emulators.device.errors import ActionRejected, CommandFailed, DeviceError, DeviceLost, DeviceTimeout
 from rlfactory.emulators.device.keys import key_name
 from rlfactory.emulators.device.launching import LaunchableApp, find_app, launch_command
-from rlfactory.emulators.device.points import require_on_screen
 from rlfactory.emulators.device.state import PROBE, DeviceState, parse_probe
 from rlfactory.emulators.device.typing_plan import Enter, Keystrokes, Paste, plan_typing
 from rlfactory.emulators.simulator.android.system_image import GoldenImages

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rlfactory.emulators.simulator.view import editing
 from rlfactory.emulators.simulator.view.compose import Context
 from rlfactory.emulators.simulator.view.drawing.painter import Operation, Painter
 from rlfactory.emulators.simulator.view.fields import fields_in, find_field
 from rlfactory.emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
 from rlfactory.emulators.simulator.view.scene import Layer, LayerKind, Scene, walk
 from rlfactory.emulators.simulator.view.system_ui import overlays as systemui
-from rlfactory.emulators.simulator.view.system_ui.bars import navigation_picture, status_picture
 from rlfactory.emulators.simulator.view.system_ui.keyboard import EnterKind, KeyboardLook, fitting_row_dp, keyboard
-from rlfactory.emulators.simulator.view.system_ui.toolbar import text_toolbar
+from rlfactory.emulators.simulator.view.system_ui.overlays import navigation_picture, status_picture
 from rlfactory.emulators.simulator.view.theme import Theme, theme
-from rlfactory.emulators.simulator.view.widgets import Dialog, Menu, Scaffold, Spacer, TextField, Widget
+from rlfactory.emulators.simulator.view.widgets import (
+    Button,
+    Dialog,
+    Menu,
+    Row,
+    Scaffold,
+    Spacer,
+    Text,
+    TextField,
+    Widget,
+)
 
 if TYPE_CHECKING:
     from rlfactory.emulators.simulator.machine.task_stack import ActivityRecord
@@ -269,3 +280,28 @@ class _Builder:
         )
         place(node, (self.width - node.width) // 2, max(self.bottom - node.height - px(40), 0), area)
         self.layers.append(Layer("toast", node, node.rect, systemui.PACKAGE, self._painted(node, area)))
+
+
+def text_toolbar(phone: Phone, field: Widget) -> Widget:
+    """Return the actions on selected text."""
+    has_text = isinstance(field, TextField) and bool(field.value)
+    actions: list[tuple[str, Callable[[Phone], None]]] = []
+    if has_text:
+        actions += [("Cut", lambda p: editing.copy(p, cut=True)), ("Copy", editing.copy)]
+    if phone.state.clipboard:
+        actions.append(("Paste", editing.paste))
+    if has_text:
+        actions.append(("Select all", editing.open_toolbar))
+    items = tuple(
+        Button(text=text, kind="text", on_tap=lambda action=action: action(phone), min_height=44)  # type: ignore[misc]
+        for text, action in actions
+    )
+    shown = items or (Text(text="Nothing to paste", style="body_medium", padding=(16, 12, 16, 12)),)
+    return Row(
+        key="floating_toolbar",
+        children=shown,
+        background="surface_container_lowest",
+        radius=22,
+        elevation=3,
+        padding=(4, 0, 4, 0),
+    )

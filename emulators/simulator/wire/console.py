@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from rlfactory.emulators.simulator.machine.snapshots import SnapshotStore
-from rlfactory.emulators.simulator.wire.gate import PhoneGate
+from rlfactory.emulators.simulator.wire.phone_thread import PhoneThread
 
 log = logging.getLogger(__name__)
 
@@ -36,9 +36,9 @@ class ConsoleError(Exception):
 class ConsoleServer:
     """Serves one phone's console port."""
 
-    def __init__(self, gate: PhoneGate, snapshots: SnapshotStore, *, name: str, kill: Callable[[], None]) -> None:
+    def __init__(self, thread: PhoneThread, snapshots: SnapshotStore, *, name: str, kill: Callable[[], None]) -> None:
         """Args: kill: ends the phone."""
-        self._gate = gate
+        self._thread = thread
         self._snapshots = snapshots
         self._name = name
         self._kill = kill
@@ -137,9 +137,9 @@ class ConsoleServer:
                 names = self._snapshots.names()
                 return "".join(f"{name}\n" for name in names) or "There is no snapshot available.\n"
             case ["save", name]:
-                await self._gate.call(lambda phone: self._save(name))
+                await self._thread.call(lambda phone: self._save(name))
             case ["load", name]:
-                await self._gate.call(lambda phone: self._load(name))
+                await self._thread.call(lambda phone: self._load(name))
             case ["del" | "delete" | "remove", name]:
                 if not self._snapshots.delete(name):
                     raise ConsoleError(f"no snapshot {name!r}")
@@ -149,13 +149,13 @@ class ConsoleServer:
 
     def _save(self, name: str) -> None:
         try:
-            self._snapshots.save(self._gate.phone, name)
+            self._snapshots.save(self._thread.phone, name)
         except OverflowError as error:
             raise ConsoleError(str(error)) from error
 
     def _load(self, name: str) -> None:
         try:
-            self._snapshots.load(self._gate.phone, name)
+            self._snapshots.load(self._thread.phone, name)
         except KeyError:
             raise ConsoleError(f"no snapshot {name!r}") from None
 
@@ -167,7 +167,7 @@ class ConsoleServer:
             f"content insert --uri content://sms/inbox --bind address:s:{shlex.quote(number)} "
             f"--bind body:s:{shlex.quote(body)}"
         )
-        output = await self._gate.call(lambda phone: phone.shell(command))
+        output = await self._thread.call(lambda phone: phone.shell(command))
         if output.exit_code:
             raise ConsoleError("this phone has no messages provider")
         return ""
@@ -178,8 +178,8 @@ class ConsoleServer:
             raise ConsoleError("usage: gsm call|accept|cancel NUMBER")
 
         def ring() -> None:
-            self._gate.phone.state.call_state = states[words[0]]
-            self._gate.phone.invalidate()
+            self._thread.phone.state.call_state = states[words[0]]
+            self._thread.phone.invalidate()
 
-        await self._gate.call(lambda phone: ring())
+        await self._thread.call(lambda phone: ring())
         return ""

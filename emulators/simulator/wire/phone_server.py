@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rlfactory.emulators.simulator.machine.snapshots import SnapshotStore
 from rlfactory.emulators.simulator.wire.adbd import AdbDaemon
 from rlfactory.emulators.simulator.wire.console import ConsoleServer
-from rlfactory.emulators.simulator.wire.gate import PhoneGate
+from rlfactory.emulators.simulator.wire.phone_thread import PhoneThread
 from rlfactory.emulators.simulator.wire.services import PhoneServices, banner
 from rlfactory.emulators.simulator.wire.uia2 import Uia2Server
 
@@ -38,10 +38,10 @@ class PhoneServer:
     ) -> None:
         """Args: on_kill: called when a client kills the phone through its console, after it has closed."""
         self.phone = phone
-        self._gate = PhoneGate(phone)
-        uia2 = Uia2Server(self._gate)
-        self._adbd = AdbDaemon(banner(phone), PhoneServices(self._gate, uia2).open)
-        self._console = ConsoleServer(self._gate, snapshots, name=phone.config.serial, kill=self._killed)
+        self._thread = PhoneThread(phone)
+        uia2 = Uia2Server(self._thread)
+        self._adbd = AdbDaemon(banner(phone), PhoneServices(self._thread, uia2).open)
+        self._console = ConsoleServer(self._thread, snapshots, name=phone.config.serial, kill=self._killed)
         self._on_kill = on_kill
         self._killing: asyncio.Task[None] | None = None
         self.ports: PhonePorts | None = None
@@ -56,7 +56,7 @@ class PhoneServer:
     async def close(self) -> None:
         await self._console.close()
         await self._adbd.close()
-        self._gate.close()
+        self._thread.close()
 
     def _killed(self) -> None:
         self._killing = asyncio.create_task(self._die())

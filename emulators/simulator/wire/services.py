@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from rlfactory.emulators.simulator.view.drawing.render import rgba
 from rlfactory.emulators.simulator.wire.adbd import Service, Stream
-from rlfactory.emulators.simulator.wire.gate import PhoneGate
+from rlfactory.emulators.simulator.wire.phone_thread import PhoneThread
 from rlfactory.emulators.simulator.wire.shell_service import EXIT, STDOUT, Prompt, packet, run_script_v2, run_v1, run_v2
 from rlfactory.emulators.simulator.wire.sync import serve_sync
 from rlfactory.emulators.simulator.wire.uia2 import Uia2Server
@@ -31,12 +31,12 @@ def banner(phone: Phone) -> str:
 class PhoneServices:
     """Opens services on one phone."""
 
-    def __init__(self, gate: PhoneGate, uia2: Uia2Server) -> None:
-        self._gate = gate
+    def __init__(self, thread: PhoneThread, uia2: Uia2Server) -> None:
+        self._thread = thread
         self._uia2 = uia2
         self._kinds: dict[str, Callable[[str], Service | None]] = {
-            "exec": lambda command: partial(run_v1, gate=gate, command=command),
-            "sync": lambda _: partial(serve_sync, gate=gate),
+            "exec": lambda command: partial(run_v1, thread=thread, command=command),
+            "sync": lambda _: partial(serve_sync, thread=thread),
             "tcp": self._open_port,
             "root": lambda _: partial(_answer, data=b"adbd is already running as root\n"),
             "unroot": lambda _: partial(_answer, data=b"adbd cannot run as non-root on this phone\n"),
@@ -66,11 +66,11 @@ class PhoneServices:
         words = command.split()
         if not words:
             if version_2 and "raw" in options:
-                return partial(run_script_v2, gate=self._gate)
-            return lambda stream: Prompt(stream, self._gate, version_2=version_2).run()
+                return partial(run_script_v2, thread=self._thread)
+            return lambda stream: Prompt(stream, self._thread, version_2=version_2).run()
         if words[0] == "logcat" and not _LOGCAT_THAT_ENDS.intersection(words):
             return _wait_for_the_end
-        return partial(run_v2 if version_2 else run_v1, gate=self._gate, command=command)
+        return partial(run_v2 if version_2 else run_v1, thread=self._thread, command=command)
 
     async def _run_uia2(self, stream: Stream, *, port: int, version_2: bool) -> None:
         """uiautomator2's server lives as long as the stream that started it."""
@@ -90,7 +90,7 @@ class PhoneServices:
 
     async def _framebuffer(self, stream: Stream) -> None:
         """One frame in version 1 of the format (AOSP, framebuffer_service.cpp): header, then RGBA rows."""
-        width, height, pixels = await self._gate.call(_rgba)
+        width, height, pixels = await self._thread.call(_rgba)
         size = width * height * 4
         await stream.write(_FRAMEBUFFER.pack(1, 32, size, width, height, 0, 8, 16, 8, 8, 8, 24, 8) + pixels)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from rlfactory.emulators.simulator.shell.stdin_use import reads_stdin
 from rlfactory.emulators.simulator.wire.adbd import ServiceMisused, Stream
-from rlfactory.emulators.simulator.wire.gate import PhoneGate
+from rlfactory.emulators.simulator.wire.phone_thread import PhoneThread
 
 if TYPE_CHECKING:
     from rlfactory.emulators.simulator.shell import ShellOutput
@@ -25,33 +25,33 @@ def packet(kind: int, data: bytes) -> bytes:
     return _PACKET.pack(kind, len(data)) + data
 
 
-async def run_v1(stream: Stream, gate: PhoneGate, command: str) -> None:
+async def run_v1(stream: Stream, thread: PhoneThread, command: str) -> None:
     """Run a command whose two outputs share the stream in the order they are written; the exit code is not told."""
     stdin = await _read_to_end(stream) if reads_stdin(command) else b""
-    output = await _run(gate, f"{{ {command}\n}} 2>&1", stdin)
+    output = await _run(thread, f"{{ {command}\n}} 2>&1", stdin)
     await stream.write(output.stdout + output.stderr)
 
 
-async def run_v2(stream: Stream, gate: PhoneGate, command: str) -> None:
+async def run_v2(stream: Stream, thread: PhoneThread, command: str) -> None:
     """Run a command with its outputs apart, its input if it reads any, and its exit code."""
     stdin = await _read_packets(stream) if reads_stdin(command) else b""
-    output = await _run(gate, command, stdin)
+    output = await _run(thread, command, stdin)
     parts = [packet(STDOUT, output.stdout)] if output.stdout else []
     parts += [packet(STDERR, output.stderr)] if output.stderr else []
     await stream.write(b"".join((*parts, packet(EXIT, bytes([output.exit_code & 0xFF])))))
 
 
-async def run_script_v2(stream: Stream, gate: PhoneGate) -> None:
+async def run_script_v2(stream: Stream, thread: PhoneThread) -> None:
     """`adb shell < script`: no command and no terminal, the input is the command line."""
     command = (await _read_packets(stream)).decode("utf-8", "replace")
-    output = await _run(gate, command, b"")
+    output = await _run(thread, command, b"")
     await stream.write(
         packet(STDOUT, output.stdout) + packet(STDERR, output.stderr) + packet(EXIT, bytes([output.exit_code & 0xFF]))
     )
 
 
-async def _run(gate: PhoneGate, command: str, stdin: bytes) -> ShellOutput:
-    return await gate.call(lambda phone: phone.shell(command, stdin))
+async def _run(thread: PhoneThread, command: str, stdin: bytes) -> ShellOutput:
+    return await thread.call(lambda phone: phone.shell(command, stdin))
 
 
 async def _read_to_end(stream: Stream) -> bytes:
@@ -90,9 +90,9 @@ async def _read_packet(stream: Stream) -> tuple[int, bytes]:
 class Prompt:
     """An interactive `adb shell`: echoes what is typed, runs each line, remembers the directory."""
 
-    def __init__(self, stream: Stream, gate: PhoneGate, *, version_2: bool) -> None:
+    def __init__(self, stream: Stream, thread: PhoneThread, *, version_2: bool) -> None:
         self._stream = stream
-        self._gate = gate
+        self._thread = thread
         self._version_2 = version_2
         self._directory = "/"
         self._line = bytearray()
@@ -137,7 +137,7 @@ class Prompt:
         if line.split()[:1] == ["exit"]:
             return False
         command = f"cd {shlex.quote(self._directory)}\n{{ {line or ':'}\n}} 2>&1\nprintf '\\0%s' \"$PWD\""
-        output = await _run(self._gate, command, b"")
+        output = await _run(self._thread, command, b"")
         text, found, directory = output.stdout.rpartition(b"\0")
         if found:
             self._directory = directory.decode("utf-8", "replace")

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rlfactory.emulators.simulator.wire.adbd import ServiceMisused, Stream
-from rlfactory.emulators.simulator.wire.gate import PhoneGate
+from rlfactory.emulators.simulator.wire.phone_thread import PhoneThread
 
 if TYPE_CHECKING:
     from rlfactory.emulators.simulator.machine.filesystem import FileEntry, FileTree
@@ -31,7 +31,7 @@ _DENT_V2 = struct.Struct("<4sIQQIIIIQqqqI")
 _EMPTY_STAT_V2 = (0,) * 10
 
 
-async def serve_sync(stream: Stream, gate: PhoneGate) -> None:
+async def serve_sync(stream: Stream, thread: PhoneThread) -> None:
     """Serve one `sync:` stream."""
     while True:
         name, length = _REQUEST.unpack(await stream.read_exactly(_REQUEST.size))
@@ -43,17 +43,17 @@ async def serve_sync(stream: Stream, gate: PhoneGate) -> None:
         path = _path(await stream.read_exactly(length))
         match name:
             case b"STAT":
-                await stream.write(await gate.call(partial(_stat_v1, path=path)))
+                await stream.write(await thread.call(partial(_stat_v1, path=path)))
             case b"STA2" | b"LST2":
-                await stream.write(await gate.call(partial(_stat_v2, name=name, path=path)))
+                await stream.write(await thread.call(partial(_stat_v2, name=name, path=path)))
             case b"LIST":
-                await stream.write(await gate.call(partial(_list_v1, path=path)))
+                await stream.write(await thread.call(partial(_list_v1, path=path)))
             case b"LIS2":
-                await stream.write(await gate.call(partial(_list_v2, path=path)))
+                await stream.write(await thread.call(partial(_list_v2, path=path)))
             case b"RECV":
-                await _send_file(stream, gate, path)
+                await _send_file(stream, thread, path)
             case b"SEND":
-                await _receive_file(stream, gate, path)
+                await _receive_file(stream, thread, path)
             case _:
                 await _fail(stream, f"unknown command {name!r}")
                 return
@@ -153,9 +153,9 @@ def _seconds(entry: FileEntry) -> int:
 # --- files
 
 
-async def _send_file(stream: Stream, gate: PhoneGate, path: str) -> None:
+async def _send_file(stream: Stream, thread: PhoneThread, path: str) -> None:
     try:
-        data = await gate.call(lambda phone: phone.system.files.read(path))
+        data = await thread.call(lambda phone: phone.system.files.read(path))
     except OSError as error:
         await _fail(stream, f"open failed: {error.strerror}")
         return
@@ -168,7 +168,7 @@ async def _send_file(stream: Stream, gate: PhoneGate, path: str) -> None:
     await stream.write(b"".join(parts))
 
 
-async def _receive_file(stream: Stream, gate: PhoneGate, request: str) -> None:
+async def _receive_file(stream: Stream, thread: PhoneThread, request: str) -> None:
     """Take a file: the request is `path,mode` with a decimal mode. It is written once all of it has come."""
     path, _, mode_text = request.rpartition(",")
     mode = int(mode_text) if mode_text.isdecimal() else -1
@@ -192,10 +192,10 @@ async def _receive_file(stream: Stream, gate: PhoneGate, request: str) -> None:
         await _fail(stream, f"file larger than {MAX_FILE} bytes")
     else:
         # `length` of DONE is the modification time.
-        await _store(stream, gate, path, mode, b"".join(chunks), length)
+        await _store(stream, thread, path, mode, b"".join(chunks), length)
 
 
-async def _store(stream: Stream, gate: PhoneGate, path: str, mode: int, data: bytes, modified_s: int) -> None:
+async def _store(stream: Stream, thread: PhoneThread, path: str, mode: int, data: bytes, modified_s: int) -> None:
     def write(phone: Phone) -> None:
         files = phone.system.files
         files.make_dirs(path.rpartition("/")[0] or "/")
@@ -203,7 +203,7 @@ async def _store(stream: Stream, gate: PhoneGate, path: str, mode: int, data: by
         phone.invalidate()
 
     try:
-        await gate.call(write)
+        await thread.call(write)
     except OSError as error:
         await _fail(stream, f"couldn't create file: {error.strerror}")
     else:

@@ -7,8 +7,10 @@ import logging
 import re
 from typing import Any, Final
 
+import h11
+
 from rlfactory.emulators.simulator.wire.adbd import ServiceMisused, Stream, StreamClosed
-from rlfactory.emulators.simulator.wire.gate import PhoneGate
+from rlfactory.emulators.simulator.wire.phone_thread import PhoneThread
 from rlfactory.emulators.simulator.wire.uia2_methods import RpcError, Uia2Methods
 
 log = logging.getLogger(__name__)
@@ -22,8 +24,8 @@ _LAUNCH = re.compile(r"app_process\s+/\s+com\.wetest\.uia2\.Main(?:\s+-p\s+(\d+)
 class Uia2Server:
     """One phone's server: runs from `start` to `stop`, as the process that adb starts does."""
 
-    def __init__(self, gate: PhoneGate) -> None:
-        self._methods = Uia2Methods(gate)
+    def __init__(self, thread: PhoneThread) -> None:
+        self._methods = Uia2Methods(thread)
         self._port: int | None = None
 
     @staticmethod
@@ -46,14 +48,21 @@ class Uia2Server:
         self._port = None
 
     async def serve(self, stream: Stream) -> None:
-        """Serve the requests of one connection."""
-        connection = _Connection(stream)
+        """Serve the requests of one connection. Raises: ServiceMisused: no HTTP, or too much of it."""
+        http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
         try:
-            while (request := await connection.next_request()) is not None:
-                method, path, body, keep = request
-                await stream.write(_response(*await self._answer(method, path, body), keep=keep))
-                if not keep:
+            while http.our_state is not h11.MUST_CLOSE:
+                request = await _next_request(http, stream)
+                if request is None:
                     return
+                status, kind, answer = await self._answer(*request)
+                headers = [("Content-Type", kind), ("Content-Length", str(len(answer)))]
+                reply = (h11.Response(status_code=status, headers=headers), h11.Data(data=answer), h11.EndOfMessage())
+                await stream.write(b"".join(http.send(event) or b"" for event in reply))
+                if http.our_state is h11.DONE:
+                    http.start_next_cycle()
+        except h11.RemoteProtocolError as error:
+            raise ServiceMisused(f"not HTTP: {error}") from error
         except StreamClosed:
             return
 
@@ -87,52 +96,21 @@ def _error(number: object, error: RpcError) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": number, "error": detail}
 
 
-def _response(status: int, kind: str, body: bytes, *, keep: bool) -> bytes:
-    reason = "OK" if status == 200 else "Not Found"
-    head = (
-        f"HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nConnection: {'keep-alive' if keep else 'close'}\r\n"
-        f"Content-Length: {len(body)}\r\n\r\n"
-    )
-    return head.encode() + body
-
-
-class _Connection:
-    """Requests read off a stream."""
-
-    def __init__(self, stream: Stream) -> None:
-        self._stream = stream
-        self._buffer = bytearray()
-
-    async def next_request(self) -> tuple[str, str, bytes, bool] | None:
-        """Return method, path, body, and whether the connection stays; None at the end of the stream.
-
-        Raises: ServiceMisused: no HTTP, or too much of it.
-        """
-        while (end := self._buffer.find(b"\r\n\r\n")) < 0:
-            if len(self._buffer) > MAX_HEAD:
-                raise ServiceMisused("HTTP head too long")
-            if not await self._more():
+async def _next_request(http: h11.Connection, stream: Stream) -> tuple[str, str, bytes] | None:
+    """Return method, path and body; None at the end of the stream. Raises: ServiceMisused; h11.RemoteProtocolError."""
+    request: h11.Request | None = None
+    body = bytearray()
+    length = 0
+    while max(length, len(body)) <= MAX_BODY:
+        match http.next_event():
+            case h11.NEED_DATA:
+                http.receive_data(await stream.read())
+            case h11.Request() as request:
+                length = int(dict(request.headers).get(b"content-length", b"0"))
+            case h11.Data(data=data):
+                body += data
+            case h11.EndOfMessage() if request is not None:
+                return request.method.decode(), request.target.decode(), bytes(body)
+            case _:
                 return None
-        lines = bytes(self._buffer[:end]).decode("latin-1").split("\r\n")
-        del self._buffer[: end + 4]
-        words = lines[0].split(" ")
-        if len(words) != 3 or not words[2].startswith("HTTP/1."):
-            raise ServiceMisused(f"not HTTP: {lines[0][:80]!r}")
-        headers = {
-            name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])
-        }
-        length_text = headers.get("content-length", "0")
-        length = int(length_text) if length_text.isdecimal() and len(length_text) < 12 else MAX_BODY + 1
-        if length > MAX_BODY:
-            raise ServiceMisused(f"HTTP body of {length_text!r} bytes")
-        while len(self._buffer) < length:
-            if not await self._more():
-                return None
-        body = bytes(self._buffer[:length])
-        del self._buffer[:length]
-        return words[0], words[1], body, headers.get("connection", "").lower() != "close"
-
-    async def _more(self) -> bool:
-        data = await self._stream.read()
-        self._buffer += data
-        return bool(data)
+    raise ServiceMisused(f"HTTP body of more than {MAX_BODY} bytes")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import time
 from collections.abc import Callable
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Final
@@ -11,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rlfactory.emulators.device.device import ImageSpec
 from rlfactory.emulators.device.keys import KEY_NAMES
 from rlfactory.emulators.device.ui import Bounds, UiNode, to_xml
-from rlfactory.emulators.simulator.android.finger import Finger
-from rlfactory.emulators.simulator.wire.gate import PhoneGate
+from rlfactory.emulators.simulator.wire.phone_thread import PhoneThread
 from rlfactory.emulators.simulator.wire.uia2_selector import Selector, find_all
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ class _NotFoundError(RpcError):
 
 
 class Uia2Methods:
-    """Calls by name. What needs the phone runs through its gate; waiting never holds it."""
+    """Calls by name: each public method is one. What needs the phone runs in its thread; waiting never holds it."""
 
-    def __init__(self, gate: PhoneGate) -> None:
-        self._gate = gate
+    def __init__(self, thread: PhoneThread) -> None:
+        self._thread = thread
         self._finger = Finger()
         self._cleared_toast = ""
 
@@ -79,23 +79,23 @@ class Uia2Methods:
             method = _METHODS.get(name)
             if method is None:
                 raise RpcError(-32601, f"Method not found: {name}")
-            return await self._gate.call(lambda phone: method(self, phone, *params))
+            return await self._thread.call(lambda phone: method(self, phone, *params))
         except (TypeError, ValueError, IndexError, KeyError) as error:
             raise RpcError(-32602, f"java.lang.IllegalArgumentException: {name}: {error}") from error
 
     async def _wait(self, selector: Selector, timeout_ms: int, *, wanted: bool) -> bool:
         """Wait on the phone's own clock: a virtual one runs on at once, a real one takes its time."""
         left_ms = min(max(timeout_ms, 0), MAX_WAIT_MS)
-        virtual = self._gate.phone.config.clock == "virtual"
+        virtual = self._thread.phone.config.clock == "virtual"
         while True:
-            if await self._gate.call(lambda phone: bool(find_all(phone.ui_tree(), selector))) is wanted:
+            if await self._thread.call(lambda phone: bool(find_all(phone.ui_tree(), selector))) is wanted:
                 return True
             if left_ms <= 0:
                 return False
             step_ms = min(left_ms, _POLL_MS)
             left_ms -= step_ms
             if virtual:
-                await self._gate.call(methodcaller("advance", step_ms))
+                await self._thread.call(methodcaller("advance", step_ms))
             else:
                 await asyncio.sleep(step_ms / 1000)
 
@@ -115,7 +115,9 @@ class Uia2Methods:
             "naturalOrientation": phone.state.display.rotation == 0,
         }
 
-    def dump(self, phone: Phone, compressed: bool = False, depth: int = 50, active_only: bool = False) -> str:
+    def dump_window_hierarchy(
+        self, phone: Phone, compressed: bool = False, depth: int = 50, active_only: bool = False
+    ) -> str:
         return to_xml(phone.ui_tree(), rotation=phone.state.display.rotation, max_depth=max(1, int(depth)))
 
     def take_screenshot(self, phone: Phone, scale: float = 1, quality: int = 80) -> str:
@@ -153,7 +155,7 @@ class Uia2Methods:
         x2, y2 = _one(phone, target[0]).bounds.center if isinstance(target[0], dict) else (target[0], target[1])
         return self.drag(phone, x1, y1, x2, y2, int(target[-1]))
 
-    def inject(self, phone: Phone, action: int, x: float, y: float, meta: int = 0) -> bool:
+    def inject_input_event(self, phone: Phone, action: int, x: float, y: float, meta: int = 0) -> bool:
         self._finger.move(phone, int(action), round(x), round(y))
         return True
 
@@ -187,7 +189,7 @@ class Uia2Methods:
         phone.type_text(phone.system.clipboard)
         return True
 
-    def clear_input(self, phone: Phone) -> bool:
+    def clear_input_text(self, phone: Phone) -> bool:
         phone.key("A", _META_CTRL)
         phone.key("DEL")
         return True
@@ -196,7 +198,7 @@ class Uia2Methods:
         node = _one(phone, selector)
         if not node.focused:
             phone.tap(*node.bounds.center)
-        self.clear_input(phone)
+        self.clear_input_text(phone)
         if text:
             phone.type_text(str(text))
         return True
@@ -244,10 +246,10 @@ class Uia2Methods:
     def obj_info(self, phone: Phone, selector: Selector) -> dict[str, object]:
         return _describe(_one(phone, selector))
 
-    def obj_infos(self, phone: Phone, selector: Selector) -> list[dict[str, object]]:
+    def obj_info_of_all_instances(self, phone: Phone, selector: Selector) -> list[dict[str, object]]:
         return [_describe(node) for node in find_all(phone.ui_tree(), selector)]
 
-    def scroll(self, phone: Phone, selector: Selector, vertical: bool, towards_end: bool, steps: int) -> bool:
+    def _scroll(self, phone: Phone, selector: Selector, vertical: bool, towards_end: bool, steps: int) -> bool:
         """Swipe once within a scrollable; False when nothing moved."""
         before = phone.ui_tree()
         bounds = _one(phone, selector).bounds
@@ -261,10 +263,12 @@ class Uia2Methods:
         return phone.ui_tree() != before
 
     def scroll_forward(self, phone: Phone, selector: Selector, vertical: bool = True, steps: int = 55) -> bool:
-        return self.scroll(phone, selector, vertical, True, steps)
+        return self._scroll(phone, selector, vertical, True, steps)
 
     def scroll_backward(self, phone: Phone, selector: Selector, vertical: bool = True, steps: int = 55) -> bool:
-        return self.scroll(phone, selector, vertical, False, steps)
+        return self._scroll(phone, selector, vertical, False, steps)
+
+    fling_forward, fling_backward = scroll_forward, scroll_backward
 
     def scroll_to_end(
         self, phone: Phone, selector: Selector, vertical: bool = True, swipes: int = 1000, steps: int = 55
@@ -280,7 +284,7 @@ class Uia2Methods:
         self, phone: Phone, selector: Selector, vertical: bool, towards_end: bool, swipes: int, steps: int
     ) -> bool:
         """Scroll until nothing moves any more; False when that did not come within `swipes`."""
-        return any(not self.scroll(phone, selector, vertical, towards_end, steps) for _ in range(swipes))
+        return any(not self._scroll(phone, selector, vertical, towards_end, steps) for _ in range(swipes))
 
     def scroll_to(self, phone: Phone, selector: Selector, target: Selector, vertical: bool = True) -> bool:
         """Scroll to the beginning, then forward until the target shows."""
@@ -334,43 +338,38 @@ def _rectangle(bounds: Bounds) -> dict[str, int]:
     return {"left": bounds.left, "top": bounds.top, "right": bounds.right, "bottom": bounds.bottom}
 
 
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.title() for word in others)
+
+
 _METHODS: Final[dict[str, Callable[..., object]]] = {
-    "deviceInfo": Uia2Methods.device_info,
-    "dumpWindowHierarchy": Uia2Methods.dump,
-    "takeScreenshot": Uia2Methods.take_screenshot,
-    "click": Uia2Methods.click,
-    "swipe": Uia2Methods.swipe,
-    "swipePoints": Uia2Methods.swipe_points,
-    "drag": Uia2Methods.drag,
-    "dragTo": Uia2Methods.drag_to,
-    "injectInputEvent": Uia2Methods.inject,
-    "pressKey": Uia2Methods.press_key,
-    "pressKeyCode": Uia2Methods.press_key_code,
-    "wakeUp": Uia2Methods.wake_up,
-    "sleep": Uia2Methods.sleep,
-    "setClipboard": Uia2Methods.set_clipboard,
-    "getClipboard": Uia2Methods.get_clipboard,
-    "pasteClipboard": Uia2Methods.paste_clipboard,
-    "clearInputText": Uia2Methods.clear_input,
-    "setText": Uia2Methods.set_text,
-    "getText": Uia2Methods.get_text,
-    "clearTextField": Uia2Methods.clear_text_field,
-    "openNotification": Uia2Methods.open_notification,
-    "openQuickSettings": Uia2Methods.open_quick_settings,
-    "setOrientation": Uia2Methods.set_orientation,
-    "freezeRotation": Uia2Methods.freeze_rotation,
-    "getLastToast": Uia2Methods.get_last_toast,
-    "clearLastToast": Uia2Methods.clear_last_toast,
-    "makeToast": Uia2Methods.make_toast,
-    "exist": Uia2Methods.exist,
-    "count": Uia2Methods.count,
-    "objInfo": Uia2Methods.obj_info,
-    "objInfoOfAllInstances": Uia2Methods.obj_infos,
-    "scrollForward": Uia2Methods.scroll_forward,
-    "scrollBackward": Uia2Methods.scroll_backward,
-    "scrollToEnd": Uia2Methods.scroll_to_end,
-    "scrollToBeginning": Uia2Methods.scroll_to_beginning,
-    "scrollTo": Uia2Methods.scroll_to,
-    "flingForward": Uia2Methods.scroll_forward,
-    "flingBackward": Uia2Methods.scroll_backward,
+    _camel(name): method for name, method in vars(Uia2Methods).items() if not name.startswith("_") and name != "call"
 }
+"""By the names that clients call them by."""
+
+
+LONG_PRESS_S: Final = 0.5
+_SLOP_DP: Final = 8
+
+
+class Finger:
+    """Touch events that come one by one, put together into the gesture they make when the finger lifts."""
+
+    def __init__(self) -> None:
+        self._down: tuple[int, int, float] | None = None
+
+    def move(self, phone: Phone, action: int, x: int, y: int) -> None:
+        """Take one event: 0 down, 1 up, 2 move (MotionEvent)."""
+        if action == 0:
+            self._down = (x, y, time.monotonic())
+        elif action == 1 and self._down is not None:
+            start_x, start_y, since_s = self._down
+            self._down = None
+            held_s = time.monotonic() - since_s
+            if max(abs(x - start_x), abs(y - start_y)) > phone.density_dpi * _SLOP_DP / 160:
+                phone.swipe(start_x, start_y, x, y, max(1, round(held_s * 1000)))
+            elif held_s >= LONG_PRESS_S:
+                phone.long_press(x, y, round(held_s * 1000))
+            else:
+                phone.tap(x, y)

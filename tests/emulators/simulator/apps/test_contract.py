@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rlfactory.emulators.simulator.android.app import Activity, Intent
-from rlfactory.emulators.simulator.apps.registry import ALL_APPS
-from rlfactory.emulators.simulator.phone import Phone
+from rlfactory.emulators.simulator.phone import ALL_APPS, Phone
 
 if TYPE_CHECKING:
     from tests.emulators.simulator.conftest import Finger

@@ -110,11 +110,12 @@ async def test_what_the_server_cannot_do_it_says(lab: Lab, lab_phone: LabPhone) 
 @pytest.mark.parametrize(
     "request_bytes",
     [
-        b"GET /ping HTTP/1.1\r\nConnection: close\r\n\r\n",
-        b"POST /jsonrpc/0 HTTP/1.1\r\nConnection: close\r\nContent-Length: 3\r\n\r\n{}}",
-        b"POST /jsonrpc/0 HTTP/1.1\r\nConnection: close\r\nContent-Length: 99999999999\r\n\r\n",
+        b"GET /ping HTTP/1.1\r\nHost: phone\r\nConnection: close\r\n\r\n",
+        b"POST /jsonrpc/0 HTTP/1.1\r\nHost: phone\r\nConnection: close\r\nContent-Length: 3\r\n\r\n{}}",
+        b"POST /jsonrpc/0 HTTP/1.1\r\nHost: phone\r\nConnection: close\r\nContent-Length: 99999999999\r\n\r\n",
+        b"GET /ping HTTP/1.1\r\n\r\n",
         b"nonsense\r\n\r\n",
-        b"GET /nowhere HTTP/1.1\r\nConnection: close\r\n\r\n",
+        b"GET /nowhere HTTP/1.1\r\nHost: phone\r\nConnection: close\r\n\r\n",
         b"\xff" * 100_000,
     ],
 )

@@ -1,4 +1,4 @@
-"""Notices that a phone has fallen silent while a call on it is under way, long before the call's own deadline.
+"""A watchdog of calls: notices that a phone has fallen silent long before the call's own deadline.
 
 A step may take half a minute, but nobody should wait that long for a phone whose network is gone.
 """
@@ -21,7 +21,7 @@ SILENCES: Final = 2
 
 
 @asynccontextmanager
-async def listening(ask: Callable[[], Awaitable[object]], whom: str) -> AsyncIterator[None]:
+async def watched(ask: Callable[[], Awaitable[object]], whom: str) -> AsyncIterator[None]:
     """Run a block that waits for the phone.
 
     Args: ask: anything that a phone answers at once.

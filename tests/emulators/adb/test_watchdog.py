@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from rlfactory.emulators.adb import silence
+from rlfactory.emulators.adb import watchdog
 from rlfactory.emulators.adb.device import AdbDevice
-from rlfactory.emulators.adb.silence import listening
+from rlfactory.emulators.adb.watchdog import watched
 from rlfactory.emulators.device.errors import DeviceLost
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.process import ProcessSource
@@ -37,7 +37,7 @@ async def test_a_phone_whose_host_stands_still_is_lost_within_seconds() -> None:
 
 
 async def test_a_phone_that_takes_long_but_answers_is_waited_for(monkeypatch) -> None:
-    monkeypatch.setattr(silence, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(watchdog, "PATIENCE_S", 0.01)
     asked = 0
 
     async def ask() -> None:
@@ -46,7 +46,7 @@ async def test_a_phone_that_takes_long_but_answers_is_waited_for(monkeypatch) ->
         if asked % 2:
             raise DeviceLost("one answer may be lost")
 
-    async with listening(ask, "phone 7"):
+    async with watched(ask, "phone 7"):
         while asked < 10:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     after = asked
@@ -60,6 +60,6 @@ async def test_what_the_block_raises_is_left_as_it_is(error) -> None:
         raise AssertionError("nobody asks so soon")
 
     with pytest.raises(type(error)) as caught:
-        async with listening(ask, "phone 7"):
+        async with watched(ask, "phone 7"):
             raise error
     assert caught.value is error

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class PhoneGate:
+class PhoneThread:
     """Runs calls on one phone in the order they arrive; a slow one holds up this phone only."""
 
     def __init__(self, phone: Phone) -> None:
         self.phone = phone
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=phone.config.serial)
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=phone.config.serial)
 
     async def call(self, function: Callable[[Phone], Result]) -> Result:
         """Return `function(phone)`, run under the phone's lock. Cancelled while it waits, it never runs."""
@@ -27,8 +27,8 @@ class PhoneGate:
             with self.phone.lock:
                 return function(self.phone)
 
-        return await asyncio.get_running_loop().run_in_executor(self._thread, locked)
+        return await asyncio.get_running_loop().run_in_executor(self._executor, locked)
 
     def close(self) -> None:
         """Take no further calls; the one that runs ends by itself."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._executor.shutdown(wait=False, cancel_futures=True)
