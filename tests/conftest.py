@@ -6,9 +6,10 @@ only when it carries another of the markers below; any other skip counts as a fa
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -37,6 +38,17 @@ def interruptible() -> None:
     """A shell's background jobs ignore SIGINT, and so would every program that a test starts and interrupts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], bool]], Awaitable[None]]:
+    """Return a waiter for a condition; the test's timeout is the bound."""
+
+    async def wait(condition: Callable[[], bool]) -> None:
+        while not condition():  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(0.005)
+
+    return wait
 
 
 @pytest.hookimpl(wrapper=True)

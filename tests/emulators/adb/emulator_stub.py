@@ -25,6 +25,7 @@ class ControllerStub(pb_grpc.EmulatorControllerServicer):
         """A new frame every few milliseconds, whatever the phone shows: a video."""
         self.hangs = False
         self.frames_served = 0
+        self.watched = False
 
     async def getStatus(self, request, context):
         await self._authorize(context)
@@ -39,7 +40,7 @@ class ControllerStub(pb_grpc.EmulatorControllerServicer):
 
     async def streamScreenshot(self, request: pb.ImageFormat, context) -> AsyncIterator[pb.Image]:
         await self._authorize(context)
-        shown = None
+        shown, self.watched = None, True
         while True:
             digest = await asyncio.to_thread(self._digest)
             if digest != shown or self.restless:

@@ -72,14 +72,10 @@ async def test_a_call_comes_in(server: PhoneServer) -> None:
         await console_of(server).command("sms send 555")
 
 
-async def test_killing_takes_the_phone_off_the_network(host: PhoneHost, server: PhoneServer) -> None:
+async def test_killing_takes_the_phone_off_the_network(host: PhoneHost, server: PhoneServer, eventually) -> None:
     assert server.ports is not None
     await console_of(server).kill()
-    for _ in range(200):
-        if not host.phones:
-            break
-        await asyncio.sleep(0.01)
-    assert not host.phones
+    await eventually(lambda: not host.phones)
     with pytest.raises(DeviceLost, match="does not answer"):
         await console_of(server).command("ping")
 

@@ -183,7 +183,7 @@ async def test_a_token_is_shown_to_an_emulator_that_wants_one(lab_phone):
             await screen.close()
 
 
-async def test_a_dark_display_and_a_dead_emulator_are_told_apart(lab_phone):
+async def test_a_dark_display_and_a_dead_emulator_are_told_apart(lab_phone, eventually):
     stub = ControllerStub(lab_phone.phone)
     async with served(stub) as address:
         screen = EmulatorScreen(address)
@@ -192,7 +192,7 @@ async def test_a_dark_display_and_a_dead_emulator_are_told_apart(lab_phone):
             await screen.frame()
         stub.display_off = False
         watching = asyncio.create_task(screen.until_still(quiet_s=30))
-        await asyncio.sleep(0.1)
+        await eventually(lambda: stub.watched)
     for attempt in (screen.frame(), watching):
         with pytest.raises(DeviceLost):
             await attempt

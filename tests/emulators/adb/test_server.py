@@ -9,8 +9,16 @@ from rlfactory.emulators.adb import server as adb_server
 from rlfactory.emulators.adb.server import AdbServer
 
 
-async def test_watching_a_server_that_is_well_costs_no_memory(monkeypatch):
+async def test_watching_a_server_that_is_well_costs_no_memory(monkeypatch, eventually):
     monkeypatch.setattr(adb_server, "_PING_INTERVAL_S", 0.005)
+    pings, within = 0, adb_server.within
+
+    def counted(timeout_s: float, what: str):
+        nonlocal pings
+        pings += what == "its answer"
+        return within(timeout_s, what)
+
+    monkeypatch.setattr(adb_server, "within", counted)
 
     async def back(_: object) -> None:
         raise AssertionError("it was replaced though it was well")
@@ -18,9 +26,9 @@ async def test_watching_a_server_that_is_well_costs_no_memory(monkeypatch):
     server = AdbServer(on_back=back)
     client = await server.start()
     try:
-        await asyncio.sleep(0.2)
+        await eventually(lambda: pings > 10)
         first = _futures()
-        await asyncio.sleep(0.5)
+        await eventually(lambda: pings > 60)
         assert _futures() - first < 10
         assert await client.command("host:version")
     finally:

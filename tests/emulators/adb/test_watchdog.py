@@ -36,7 +36,7 @@ async def test_a_phone_whose_host_stands_still_is_lost_within_seconds() -> None:
         await source.close()
 
 
-async def test_a_phone_that_takes_long_but_answers_is_waited_for(monkeypatch) -> None:
+async def test_a_phone_that_takes_long_but_answers_is_waited_for(monkeypatch, eventually) -> None:
     monkeypatch.setattr(watchdog, "PATIENCE_S", 0.01)
     asked = 0
 
@@ -47,11 +47,8 @@ async def test_a_phone_that_takes_long_but_answers_is_waited_for(monkeypatch) ->
             raise DeviceLost("one answer may be lost")
 
     async with watched(ask, "phone 7"):
-        while asked < 10:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
-    after = asked
-    await asyncio.sleep(0.05)
-    assert asked == after, "nobody is asked any more"
+        await eventually(lambda: asked >= 10)
+    await eventually(lambda: asyncio.all_tasks() == {asyncio.current_task()})  # nobody is left who asks
 
 
 @pytest.mark.parametrize("error", [TimeoutError("its own"), DeviceLost("gone"), asyncio.CancelledError()])

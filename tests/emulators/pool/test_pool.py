@@ -43,15 +43,6 @@ def config(phones: int, **more: float) -> PoolConfig:
     return PoolConfig(phones=phones, backoff_s=0.01, **more)  # type: ignore[arg-type]
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for an inner state of the pool, which tells nobody of it."""
-    for _ in range(2000):
-        if condition():
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("it did not come")
-
-
 def queue_is(pool: Pool, length: int) -> bool:
     return pool.waiting == length
 
@@ -70,7 +61,7 @@ async def test_a_phone_comes_back_golden_whatever_was_done_to_it() -> None:
         assert pool.status()[0].resets >= 1
 
 
-async def test_clients_are_served_in_the_order_they_came() -> None:
+async def test_clients_are_served_in_the_order_they_came(eventually) -> None:
     async with Pool(FaultySource(), config(1)) as pool:
         first = await pool.acquire(timeout_s=5)
         served: list[int] = []
@@ -82,7 +73,7 @@ async def test_clients_are_served_in_the_order_they_came() -> None:
         clients = []
         for number in range(5):
             clients.append(asyncio.create_task(client(number)))
-            await until(partial(queue_is, pool, number + 1))
+            await eventually(partial(queue_is, pool, number + 1))
         pool.release(first)
         await asyncio.gather(*clients)
         assert served == [0, 1, 2, 3, 4]
@@ -98,10 +89,10 @@ async def test_a_client_that_waits_in_vain_is_told_what_the_phones_do() -> None:
         assert pool.waiting == 0
 
 
-async def test_the_queue_is_bounded() -> None:
+async def test_the_queue_is_bounded(eventually) -> None:
     async with Pool(FaultySource(), config(1, max_waiting=1)) as pool, pool.lease(timeout_s=5):
         waiting = asyncio.create_task(pool.acquire(timeout_s=5))
-        await until(lambda: pool.waiting == 1)
+        await eventually(lambda: pool.waiting == 1)
         with pytest.raises(PoolExhausted, match="max_waiting"):
             await pool.acquire(timeout_s=5)
         waiting.cancel()
@@ -109,11 +100,11 @@ async def test_the_queue_is_bounded() -> None:
         assert pool.waiting == 0
 
 
-async def test_a_client_that_is_cancelled_leaves_no_phone_leased() -> None:
+async def test_a_client_that_is_cancelled_leaves_no_phone_leased(eventually) -> None:
     async with Pool(FaultySource(), config(1)) as pool:
         lease = await pool.acquire(timeout_s=5)
         client = asyncio.create_task(pool.acquire(timeout_s=5))
-        await until(lambda: pool.waiting == 1)
+        await eventually(lambda: pool.waiting == 1)
         pool.release(lease)
         for _ in iter(lambda: pool.waiting, 0):
             await asyncio.sleep(0)
@@ -152,14 +143,14 @@ async def test_a_phone_that_does_not_reset_is_quarantined() -> None:
         assert "golden state" in pool.status()[0].last_error
 
 
-async def test_starting_is_tried_again_with_growing_pauses() -> None:
+async def test_starting_is_tried_again_with_growing_pauses(eventually) -> None:
     def fault(attempt: int) -> None:
         if 2 <= attempt <= 4:
             raise DeviceError(f"no memory left at attempt {attempt}")
 
     source = FaultySource(fault)
     async with Pool(source, config(2)) as pool:
-        await until(lambda: source.running == 2)
+        await eventually(lambda: source.running == 2)
         assert source.attempts == 5
         assert {status.failures for status in pool.status()} == {0, 3}
         async with pool.lease(timeout_s=5), pool.lease(timeout_s=5):
@@ -175,7 +166,7 @@ async def test_a_pool_without_any_phone_says_why() -> None:
             pass
 
 
-async def test_a_fork_gets_phones_of_the_same_host() -> None:
+async def test_a_fork_gets_phones_of_the_same_host(eventually) -> None:
     class TwoHosts(FaultySource):
         def host(self, device: Device) -> str:
             return "even" if int(device.info.serial.rpartition("-")[2]) % 2 == 0 else "odd"
@@ -190,20 +181,20 @@ async def test_a_fork_gets_phones_of_the_same_host() -> None:
             await pool.acquire(timeout_s=0.05, host=first.host)
         # A client that may take any phone is not held up by one that waits for that host.
         waiting = asyncio.create_task(pool.acquire(timeout_s=5, host=first.host))
-        await until(lambda: pool.waiting == 1)
+        await eventually(lambda: pool.waiting == 1)
         async with pool.lease(timeout_s=1) as other:
             assert other.host != first.host
         pool.release(twin)
         assert (await waiting).host == first.host
 
 
-async def test_leaving_stops_every_phone_and_refuses_who_waits() -> None:
+async def test_leaving_stops_every_phone_and_refuses_who_waits(eventually) -> None:
     source = FaultySource()
     async with Pool(source, config(2)) as pool:
         await pool.acquire(timeout_s=5)
         await pool.acquire(timeout_s=5)
         waiting = asyncio.create_task(pool.acquire(timeout_s=5))
-        await until(lambda: pool.waiting == 1)
+        await eventually(lambda: pool.waiting == 1)
     with pytest.raises(PoolExhausted, match="closing"):
         await waiting
     assert source.running == 0
@@ -211,7 +202,7 @@ async def test_leaving_stops_every_phone_and_refuses_who_waits() -> None:
         await pool.acquire(timeout_s=1)
 
 
-async def test_many_clients_share_few_phones() -> None:
+async def test_many_clients_share_few_phones(eventually) -> None:
     async with Pool(FaultySource(), config(3)) as pool:
         in_use: set[str] = set()
 
@@ -223,7 +214,7 @@ async def test_many_clients_share_few_phones() -> None:
                 in_use.discard(lease.device.info.serial)
 
         await asyncio.gather(*(client(number) for number in range(40)))
-        await until(lambda: all(status.state == PhoneState.FREE for status in pool.status()))
+        await eventually(lambda: all(status.state == PhoneState.FREE for status in pool.status()))
         assert sum(status.resets for status in pool.status()) == 40
 
 
