@@ -7,11 +7,12 @@ import gc
 
 from rlfactory.emulators.adb import server as adb_server
 from rlfactory.emulators.adb.server import AdbServer
+from rlfactory.emulators.device.deadline import within
 
 
 async def test_watching_a_server_that_is_well_costs_no_memory(monkeypatch, eventually):
     monkeypatch.setattr(adb_server, "_PING_INTERVAL_S", 0.005)
-    pings, within = 0, adb_server.within
+    pings = 0
 
     def counted(timeout_s: float, what: str):
         nonlocal pings
