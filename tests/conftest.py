@@ -9,7 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Generator
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -49,6 +52,18 @@ def eventually() -> Callable[[Callable[[], bool]], Awaitable[None]]:
             await asyncio.sleep(0.005)
 
     return wait
+
+
+@pytest.fixture(scope="module")
+def chat_stub() -> Iterator[str]:
+    """The address of `tests/envs/chat_stub.py`, which counts what its models are asked."""
+    stub = Path(__file__).with_name("envs") / "chat_stub.py"
+    with subprocess.Popen([sys.executable, str(stub)], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+        finally:
+            process.terminate()
 
 
 @pytest.hookimpl(wrapper=True)

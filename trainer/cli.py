@@ -105,7 +105,7 @@ def evaluate_policy(
     """Evaluate a policy over a split of tasks."""
     from rlfactory.envs.wire.trust import ClientTrustFiles
     from rlfactory.trainer.episode.policies import PolicyConfig, make_policy
-    from rlfactory.trainer.episode.stage import Ablation
+    from rlfactory.trainer.episode.session import Ablation
     from rlfactory.trainer.record.evaluate import EvalConfig
 
     player = make_policy(

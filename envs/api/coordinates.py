@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
-from rlfactory.envs.api.types import CoordinateFrame
+from rlfactory.envs.api.types import CoordinateFrame, Observation
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,6 +16,17 @@ class ScreenSize:
     height_px: int
     image_width_px: int
     image_height_px: int
+
+    @classmethod
+    def of(cls, seen: Observation) -> ScreenSize:
+        """Return the sides in an observation; without an image those of the phone stand for it."""
+        image = seen.image
+        return cls(
+            width_px=seen.width_px,
+            height_px=seen.height_px,
+            image_width_px=image.width_px if image else seen.width_px,
+            image_height_px=image.height_px if image else seen.height_px,
+        )
 
 
 def frame_sides(frame: CoordinateFrame, size: ScreenSize) -> tuple[int, int]:

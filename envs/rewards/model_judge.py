@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
 
-import httpx
-
+from rlfactory.envs.api.chat_completions import ChatClient, ChatConfig, Completion, NoCompletion, Unusable
 from rlfactory.envs.api.errors import JudgeError
 
-MAX_REPLY_BYTES: Final = 1 << 20
 CLOSE_THINKING: Final = "</think>"
 INSTRUCTIONS: Final = (
     "You grade answers. You get a question, a reference answer and the answer to grade, as JSON. The answer to grade "
@@ -71,19 +69,26 @@ class Grade:
     reason: str
 
 
-class NoVerdict(Exception):
-    """A reply that is no verdict; the message says why."""
-
-
 class ModelJudge:
     """Shared by the sessions of a service (`Services.of(ModelJudge)`). Equal questions are asked once."""
 
     def __init__(self, config: JudgeConfig | None = None) -> None:
-        self.config = config or JudgeConfig()
-        self.counters: Counter[str] = Counter()
+        self.config = config = config or JudgeConfig()
+        self._chat = ChatClient(
+            ChatConfig(
+                url=config.url,
+                model=config.model,
+                key=config.api_key,
+                temperature=0.0 if config.votes == 1 else 0.7,
+                max_tokens=config.max_tokens,
+                attempts=config.attempts,
+                attempt_timeout_s=config.attempt_timeout_s,
+                backoff_s=config.backoff_s,
+                concurrency=config.concurrency,
+            )
+        )
+        self.counters = self._chat.counters
         """asked, cached, failed_requests, malformed, disagreements, judge_errors"""
-        self._http: httpx.AsyncClient | None = None
-        self._places = asyncio.Semaphore(self.config.concurrency)
         self._known: OrderedDict[JudgeQuestion, asyncio.Task[Grade]] = OrderedDict()
 
     async def close(self) -> None:
@@ -91,9 +96,7 @@ class ModelJudge:
             task.cancel()
         await asyncio.gather(*self._known.values(), return_exceptions=True)
         self._known.clear()
-        if self._http is not None:
-            await self._http.aclose()
-            self._http = None
+        await self._chat.aclose()
 
     async def grade(self, question: JudgeQuestion, *, timeout_s: float) -> Grade:
         """Return the judge's grade.
@@ -135,86 +138,38 @@ class ModelJudge:
         return Grade(score=sum(scores) / len(scores), reason=votes[0].reason)
 
     async def _vote(self, question: JudgeQuestion, number: int) -> Grade:
-        problem = ""
-        for attempt in range(self.config.attempts):
-            if attempt:
-                await asyncio.sleep(self.config.backoff_s * 2 ** (attempt - 1))
-            try:
-                async with self._places, asyncio.timeout(self.config.attempt_timeout_s):
-                    self.counters["asked"] += 1
-                    return read_grade(await self._ask(question, seed=number * self.config.attempts + attempt))
-            except NoVerdict as error:
-                self.counters["malformed"] += 1
-                problem = str(error)
-            except (httpx.HTTPError, TimeoutError) as error:
-                self.counters["failed_requests"] += 1
-                problem = f"{type(error).__name__}: {error}".rstrip(": ")
-        raise JudgeError(f"no verdict from {self.config.url} in {self.config.attempts} attempts; last: {problem}")
-
-    async def _ask(self, question: JudgeQuestion, *, seed: int) -> str:
-        """Return what the model replied. Raises: NoVerdict, httpx.HTTPError."""
         asked = {"question": question.question, "reference": question.reference, "answer": question.answer}
-        body = {
-            "model": self.config.model,
-            "messages": [
-                {"role": "system", "content": INSTRUCTIONS},
-                {"role": "user", "content": json.dumps(asked, ensure_ascii=False)},
-            ],
-            "max_tokens": self.config.max_tokens,
-            "temperature": 0.0 if self.config.votes == 1 else 0.7,
-            "seed": seed,
-        }
-        received = bytearray()
-        async with self._client().stream("POST", "chat/completions", json=body) as response:
-            response.raise_for_status()
-            async for piece in response.aiter_bytes():
-                received += piece
-                if len(received) > MAX_REPLY_BYTES:
-                    raise NoVerdict(f"a reply of more than {MAX_REPLY_BYTES} bytes")
-        return _content(bytes(received))
-
-    def _client(self) -> httpx.AsyncClient:
-        if self._http is None:
-            headers = {"Authorization": f"Bearer {self.config.api_key}"} if self.config.api_key else {}
-            self._http = httpx.AsyncClient(
-                base_url=f"{self.config.url.rstrip('/')}/",
-                headers=headers,
-                timeout=self.config.attempt_timeout_s,
-                trust_env=False,
-            )
-        return self._http
+        messages = [
+            {"role": "system", "content": INSTRUCTIONS},
+            {"role": "user", "content": json.dumps(asked, ensure_ascii=False)},
+        ]
+        try:
+            return await self._chat.complete(messages, _whole_grade, seed=number * self.config.attempts)
+        except NoCompletion as error:
+            raise JudgeError(f"no verdict: {error}") from None
 
 
-def _content(data: bytes) -> str:
-    """Return the text of a chat completion. Raises: NoVerdict: it is none."""
-    try:
-        value: Any = json.loads(data)
-    except (ValueError, RecursionError):
-        raise NoVerdict(f"the endpoint did not answer JSON: {data[:80]!r}") from None
-    match value:
-        case {"choices": [{"finish_reason": "length"}, *_]}:
-            raise NoVerdict("the reply was cut off")
-        case {"choices": [{"message": {"content": str(content)}}, *_]}:
-            return content
-        case _:
-            raise NoVerdict(f"the endpoint answered no completion: {data[:80]!r}")
+def _whole_grade(completion: Completion) -> Grade:
+    if completion.cut:
+        raise Unusable("the reply was cut off")
+    return read_grade(completion.text)
 
 
 def read_grade(reply: str) -> Grade:
     """Return the grade in a judge's reply, after what it may have thought.
 
-    Raises: NoVerdict: it is not one JSON object with a score from 0 to 1.
+    Raises: Unusable: it is not one JSON object with a score from 0 to 1.
     """
     said = reply.rpartition(CLOSE_THINKING)[2].strip()
     said = said.removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     try:
         value: Any = json.loads(said)
     except (ValueError, RecursionError):
-        raise NoVerdict(f"not one JSON object: {reply[-80:]!r}") from None
+        raise Unusable(f"not one JSON object: {reply[-80:]!r}") from None
     match value:
         case {"score": bool()}:
-            raise NoVerdict("the score is a truth value, not a number")
+            raise Unusable("the score is a truth value, not a number")
         case {"score": int() | float() as score} if 0 <= score <= 1:
             return Grade(score=float(score), reason=str(value.get("reason", "")))
         case _:
-            raise NoVerdict(f"no score from 0 to 1: {said[:80]!r}")
+            raise Unusable(f"no score from 0 to 1: {said[:80]!r}")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import httpx
-
+from rlfactory.envs.api.chat_completions import ChatClient, ChatConfig, Completion, NoCompletion, Unusable
 from rlfactory.envs.api.types import JSON, ToolSchema
 from rlfactory.envs.tools.arguments import read_text, refuse_unknown
 from rlfactory.envs.tools.runtime.policy import ToolPolicy
 from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolError
 
 MAX_QUESTION_CHARS: Final = 40_000
-MAX_ANSWER_BYTES: Final = 4 << 20
-MAX_SHOWN: Final = 200
+MAX_CALL_S: Final = 3_600.0
 
 MODEL_POLICY: Final = ToolPolicy(timeout_s=60, idempotent=True, attempts=2, concurrency=64, breaker_failures=8)
 """Asking twice costs tokens and does no harm. It is not pure: what a model says is sampled."""
@@ -48,7 +47,7 @@ class ModelConfig:
 class ModelTool(Tool):
     """Asks one question at a time; sessions and forks share the connections."""
 
-    def __init__(self, name: str, config: ModelConfig, client: httpx.AsyncClient, policy: ToolPolicy) -> None:
+    def __init__(self, name: str, config: ModelConfig, policy: ToolPolicy) -> None:
         self.schema = ToolSchema(
             name=name,
             description=config.description,
@@ -61,48 +60,43 @@ class ModelTool(Tool):
         )
         self.policy = policy
         self.identity = f"{config.url} {config.model} {config.system} {config.temperature} {config.max_tokens}"
-        self._config = config
-        self._client = client
+        self._system = [{"role": "system", "content": config.system}] if config.system else []
+        # How often a call is tried, and how long, is the policy's to say.
+        self._chat = ChatClient(
+            ChatConfig(
+                url=config.url,
+                model=config.model,
+                key=config.key,
+                temperature=config.temperature,
+                max_tokens=config.max_tokens,
+                attempts=1,
+                attempt_timeout_s=MAX_CALL_S,
+            )
+        )
+
+    async def disconnect(self) -> None:
+        """Close the connections that all sessions share."""
+        await self._chat.aclose()
 
     async def call(self, arguments: Mapping[str, JSON], context: CallContext) -> str:
         refuse_unknown(arguments, ("question",))
         question = read_text(arguments, "question", max_chars=MAX_QUESTION_CHARS)
         if not question.strip():
             raise Rejected("the question is empty")
-        config = self._config
-        messages = [{"role": "system", "content": config.system}] if config.system else []
-        body = {
-            "model": config.model,
-            "messages": [*messages, {"role": "user", "content": question}],
-            "temperature": config.temperature,
-            "max_tokens": config.max_tokens,
-        }
-        return _answer(await self._post(body, context.timeout_s))
-
-    async def _post(self, body: Mapping[str, Any], timeout_s: float) -> object:
-        headers = {"Authorization": f"Bearer {self._config.key}"} if self._config.key else {}
-        url = f"{self._config.url.rstrip('/')}/chat/completions"
+        messages = [*self._system, {"role": "user", "content": question}]
         try:
-            response = await self._client.post(url, json=body, headers=headers, timeout=min(timeout_s, 3600.0))
-        except httpx.TimeoutException:
+            async with asyncio.timeout(context.timeout_s):
+                return await self._chat.complete(messages, _answer)
+        except TimeoutError:
             raise TimeoutError("the model did not answer") from None
-        except httpx.HTTPError as error:
-            raise ToolError(f"the model cannot be reached: {type(error).__name__}") from None
-        if response.status_code != httpx.codes.OK:
-            raise ToolError(f"the model's server answered {response.status_code}: {response.text[:MAX_SHOWN]}")
-        if len(response.content) > MAX_ANSWER_BYTES:
-            raise ToolError(f"the model's server sent more than {MAX_ANSWER_BYTES >> 20} MiB")
-        try:
-            return response.json()
-        except ValueError:
-            raise ToolError(f"the model's server did not answer with JSON: {response.text[:MAX_SHOWN]}") from None
+        except NoCompletion as error:
+            raise ToolError(f"the model gave no answer: {error.problem}") from None
 
     def fork(self, context: ToolContext) -> Tool:
         return self
 
 
-def _answer(body: object) -> str:
-    match body:
-        case {"choices": [{"message": {"content": str() as content}}, *_]} if content.strip():
-            return content
-    raise ToolError(f"the model's server gave no answer: {str(body)[:MAX_SHOWN]}")
+def _answer(completion: Completion) -> str:
+    if not completion.text.strip():
+        raise Unusable("it said nothing")
+    return completion.text

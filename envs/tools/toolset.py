@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import assert_never
 
-import httpx
-
 from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.api.registry import Registry
 from rlfactory.envs.client import EnvClient
@@ -20,9 +18,6 @@ from rlfactory.envs.tools.qwen_agent import qwen_tool
 from rlfactory.envs.tools.registry import ToolRegistry
 from rlfactory.envs.tools.runtime.policy import DEFAULT_POLICY
 from rlfactory.envs.tools.tool import ToolFactory
-
-MAX_CONNECTIONS = 256
-"""To all endpoints of models together."""
 
 
 class Toolset(Registry[ToolFactory]):
@@ -87,9 +82,8 @@ async def _factory(stack: AsyncExitStack, entry: ToolEntry) -> ToolFactory:
         case FunctionSource():
             return _of_function(entry, source)
         case ModelConfig():
-            limits = httpx.Limits(max_connections=MAX_CONNECTIONS)
-            client = await stack.enter_async_context(httpx.AsyncClient(limits=limits))
-            tool = ModelTool(name, source, client, entry.policy or MODEL_POLICY)
+            tool = ModelTool(name, source, entry.policy or MODEL_POLICY)
+            stack.push_async_callback(tool.disconnect)
             return lambda context: tool
         case EnvironmentConfig():
             environment = await stack.enter_async_context(EnvClient(source.address))

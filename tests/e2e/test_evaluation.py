@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,13 @@ from PIL import Image
 from rlfactory.envs.api.types import SessionOptions
 from rlfactory.envs.client import ClientConfig, EnvClient
 from rlfactory.trainer.episode.policies import OraclePolicy, PolicyConfig, make_policy
-from rlfactory.trainer.episode.stage import BLANK_GREY, Ablation, Stage
+from rlfactory.trainer.episode.rollout import RolloutConfig
+from rlfactory.trainer.episode.session import BLANK_GREY, Ablation, EpisodeSpec, RecordedSession
 from rlfactory.trainer.record.evaluate import EvalConfig, evaluate
 from rlfactory.trainer.record.runlog import RunLog
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 
 SMALL = ServiceConfig(phones=4, width_px=540, height_px=1200)
-STUB = Path(__file__).parents[1] / "trainer/episode/openai_stub.py"
 
 
 MARK = "TEST_MARK"
@@ -53,14 +52,6 @@ def marked(mark: str) -> list[str]:
     return names
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    with subprocess.Popen([sys.executable, str(STUB)], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
-        process.kill()
-
-
 def test_the_oracle_solves_what_it_plays_and_leaves_nothing_behind(tmp_path: Path) -> None:
     run = str(tmp_path / "run")
     result = rlfactory_json("eval", "--policy", "oracle", "--episodes", "12", "--out", run, mark=run)
@@ -81,8 +72,8 @@ def test_chance_solves_little() -> None:
 
 
 @pytest.mark.parametrize(("model", "malformed"), [("good", False), ("malformed", True)])
-async def test_an_endpoint_plays(endpoint: str, model: str, malformed: bool) -> None:
-    policy = make_policy(f"openai:{endpoint},{model}", PolicyConfig())
+async def test_an_endpoint_plays(chat_stub: str, model: str, malformed: bool) -> None:
+    policy = make_policy(f"openai:{chat_stub}/v1,{model}", PolicyConfig())
     async with local_service(SMALL) as service, EnvClient(service.address) as client:
         await policy.open()
         result = await evaluate(client, policy, EvalConfig(episodes=3, tasks=("settings.wifi_on",), concurrency=3))
@@ -100,7 +91,8 @@ async def test_blanked_screenshots_are_grey_and_of_equal_size() -> None:
         EnvClient(service.address) as client,
         client.session("settings.wifi_on", seed=1, options=options) as session,
     ):
-        blank = Stage(session, ablation=Ablation.IMAGE).observation.image
+        spec = EpisodeSpec(id="0", task=session.task, seed=1, split=session.split)
+        blank = RecordedSession(session, spec=spec, ablation=Ablation.IMAGE).observation.image
         real = session.observation.image
     assert blank is not None
     assert real is not None
@@ -121,7 +113,9 @@ async def test_a_service_that_dies_drops_episodes_and_fails_none() -> None:
                 if played == 2:
                     os.kill(service.pid, signal.SIGKILL)
 
-            eval_config = EvalConfig(episodes=6, concurrency=1, infra_retries=1, tasks=("settings.wifi_on",))
+            eval_config = EvalConfig(
+                episodes=6, concurrency=1, rollout=RolloutConfig(infra_retries=1), tasks=("settings.wifi_on",)
+            )
             result = await evaluate(client, OraclePolicy(), eval_config, progress=kill_after_two)
     assert (result.episodes, result.success) == (2, 1.0)
     assert (result.infra_dropped, result.infra_retries) == (4, 4)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from rlfactory.envs.api.types import Split
-from rlfactory.trainer.episode.rollout import EpisodeSpec
+from rlfactory.trainer.episode.session import EpisodeSpec
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,17 +11,16 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from rlfactory.envs.api.coordinates import frame_sides
-from rlfactory.envs.api.errors import InfrastructureError, TaskError, UnknownName
+from rlfactory.envs.api.coordinates import ScreenSize, frame_sides
+from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.api.types import JSON, SessionOptions, ToolCall
 from rlfactory.trainer.dialects import Dialect
-from rlfactory.trainer.episode import rollout
-from rlfactory.trainer.episode.stage import Stage, screen_size
+from rlfactory.trainer.episode.rollout import Conversation, converse
+from rlfactory.trainer.episode.session import RecordedSession
 
 GENERATE_TIMEOUT_S: Final = 600.0
 """Of one turn, an endpoint's retries included."""
@@ -50,8 +49,8 @@ class Policy(Protocol):
         """Get ready. Raises: TaskError: the policy cannot be had as named."""
         ...
 
-    async def play(self, stage: Stage, *, episode: str) -> None:
-        """Play until `stage.over`, or give up by returning.
+    async def play(self, session: RecordedSession) -> None:
+        """Play until `session.over`, or give up by returning.
 
         Raises:
             InfrastructureError: phone, service or engine failed; the episode is void.
@@ -129,10 +128,14 @@ class OraclePolicy:
     async def open(self) -> None:
         """Nothing to get ready."""
 
-    async def play(self, stage: Stage, *, episode: str) -> None:
-        from rlfactory.envs.client.oracle import solve
+    async def play(self, session: RecordedSession) -> None:
+        from rlfactory.envs.client.oracle import OracleStuck, solve
 
-        await solve(stage, task=stage.session.task, seed=stage.session.seed, split=stage.session.split)
+        spec = session.spec
+        try:
+            await solve(session, task=spec.task, seed=spec.seed, split=spec.split)
+        except OracleStuck as error:
+            session.failure = f"oracle stuck: {error}"
 
     async def close(self) -> None:
         """Nothing to let go of."""
@@ -151,17 +154,17 @@ class RandomPolicy:
     async def open(self) -> None:
         """Nothing to get ready."""
 
-    async def play(self, stage: Stage, *, episode: str) -> None:
-        rng = random.Random(episode)
-        while not stage.over:
-            await stage.step([self.draw(rng, stage)])
+    async def play(self, session: RecordedSession) -> None:
+        rng = random.Random(session.spec.id)
+        while not session.over:
+            await session.step([self.draw(rng, session)])
 
-    def draw(self, rng: random.Random, stage: Stage) -> ToolCall:
+    def draw(self, rng: random.Random, session: RecordedSession) -> ToolCall:
         """Return a call drawn uniformly."""
         kind = rng.choice(self.kinds)
         if kind == "finish":
             return ToolCall(id="0", name="finish", arguments={"status": rng.choice(("success", "failure"))})
-        side_x, side_y = frame_sides(stage.options.coordinates, screen_size(stage.observation))
+        side_x, side_y = frame_sides(session.options.coordinates, ScreenSize.of(session.observation))
 
         def point() -> JSON:
             return [rng.randrange(side_x), rng.randrange(side_y)]
@@ -201,30 +204,9 @@ class ModelPolicy(ABC):
     async def close(self) -> None: ...
 
     @abstractmethod
-    def converse(self, episode: str) -> ModelConversation:
+    def begin(self, episode: str) -> Conversation:
         """Return the model's side of an episode that begins."""
 
-    async def play(self, stage: Stage, *, episode: str) -> None:
-        session = stage.session
-        conversation = self.converse(episode)
-        outcome = await rollout.play(
-            rollout.EpisodeSpec(id=episode, task=session.task, seed=session.seed, split=session.split),
-            open_session=lambda _spec: nullcontext(stage),
-            start_conversation=lambda: conversation,
-            dialect=self._dialect,
-            config=rollout.RolloutConfig(infra_retries=0, generate_timeout_s=GENERATE_TIMEOUT_S),
-        )
-        if conversation.refusal is not None:
-            raise conversation.refusal
-        if isinstance(outcome, rollout.Dropped):
-            raise InfrastructureError(outcome.failure)
-        stage.spoken(outcome[0].turns)
-
-
-class ModelConversation(rollout.Conversation, Protocol):
-    """The model's side of one episode."""
-
-    @property
-    def refusal(self) -> TaskError | None:
-        """Why this model will never answer; None while it may."""
-        ...
+    async def play(self, session: RecordedSession) -> None:
+        conversation = self.begin(session.spec.id)
+        await converse(session, conversation, self._dialect, generate_timeout_s=GENERATE_TIMEOUT_S)

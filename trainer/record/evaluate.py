@@ -11,16 +11,27 @@ import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from rlfactory.envs.api.errors import InfrastructureError, TaskError, UnknownName
-from rlfactory.envs.api.types import EpisodeState, Split, TaskInfo
-from rlfactory.envs.client import EnvClient
-from rlfactory.envs.client.oracle import OracleStuck
+from rlfactory.envs.api.types import Split, TaskInfo
+from rlfactory.envs.client import EnvClient, Session
 from rlfactory.trainer.episode.policies import Policy
-from rlfactory.trainer.episode.rollout import VOID
-from rlfactory.trainer.episode.stage import STEP_PARTS, Ablation, Stage, StageTimes
-from rlfactory.trainer.record.runlog import EpisodeRecord, RunLog
+from rlfactory.trainer.episode.rollout import Dropped, Episode, RolloutConfig, play
+from rlfactory.trainer.episode.session import Ablation, EpisodeSpec, Turn
+from rlfactory.trainer.record.recorder import Recorder
+from rlfactory.trainer.record.runlog import RunLog
 from rlfactory.trainer.record.statistics import pass_at_k, wilson_interval
+
+STEP_PARTS: Final[Mapping[str, Callable[[Turn], float]]] = {
+    "generate": lambda turn: turn.generate_s,
+    "act": lambda turn: turn.result.timing.act_s,
+    "settle": lambda turn: turn.result.timing.settle_s,
+    "observe": lambda turn: turn.result.timing.observe_s,
+    "judge": lambda turn: turn.result.timing.judge_s,
+    "wire": lambda turn: max(0.0, turn.env_s - turn.result.timing.total_s),
+}
+"""Where a step's time goes; `wire` is what the client waited beyond the server's own total."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,15 +50,15 @@ class EvalConfig:
     concurrency: int = 8
     first_seed: int = 0
     ablation: Ablation | None = None
-    infra_retries: int = 2
-    """Further attempts at an episode that became void."""
+    rollout: RolloutConfig = field(default_factory=lambda: RolloutConfig(episode_timeout_s=3600.0))
+    """A policy bounds its own turns."""
 
     def __post_init__(self) -> None:
         for name in ("episodes", "attempts", "concurrency"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.infra_retries < 0 or self.first_seed < 0:
-            raise ValueError("infra_retries and first_seed must not be negative")
+        if self.first_seed < 0:
+            raise ValueError("first_seed must not be negative")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,29 +104,7 @@ class Evaluation:
     wall_s: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
-    """One attempt at one pair."""
-
-    task: str
-    seed: int
-    attempt: int
-
-    @property
-    def id(self) -> str:
-        return f"{self.task}-{self.seed}-{self.attempt}"
-
-
-@dataclass(slots=True)
-class Played:
-    """An episode with where its time went."""
-
-    job: Job
-    record: EpisodeRecord
-    times: StageTimes = field(default_factory=StageTimes)
-
-
-Progress = Callable[[Played], None]
+Progress = Callable[[Episode | Dropped], None]
 
 
 async def evaluate(
@@ -132,26 +121,33 @@ async def evaluate(
         UnknownName: a task that the service does not offer in this split.
         InfrastructureError: not one episode could be played; the message is the first failure's.
     """
-    jobs = plan(await client.list_tasks(suite=config.suite, split=config.split), config)
+    specs = plan(await client.list_tasks(suite=config.suite, split=config.split), config)
     started_s = time.monotonic()
-    played: list[Played] = []
+    played: list[Episode | Dropped] = []
 
-    async def run_one(job: Job) -> None:
-        result = await play(client, policy, config, job, log)
-        played.append(result)
+    def open_session(spec: EpisodeSpec) -> Session:
+        options = replace(policy.options, group=spec.group)
+        return client.session(spec.task, seed=spec.seed, split=spec.split, options=options)
+
+    async def run_one(spec: EpisodeSpec) -> None:
+        outcome = await play(
+            spec, policy.play, open_session=open_session, config=config.rollout, ablation=config.ablation
+        )
+        episode = outcome if isinstance(outcome, Dropped) else outcome[0]
+        played.append(episode)
         if log is not None:
-            log.add_episode(result.record)
+            log.add_episode(Recorder(log).record(episode, phase="eval", step=0))
         if progress is not None:
-            progress(result)
+            progress(episode)
 
-    await bounded([lambda job=job: run_one(job) for job in jobs], config.concurrency)  # type: ignore[misc]
-    dropped = [each for each in played if each.record.state is None]
+    await bounded([lambda spec=spec: run_one(spec) for spec in specs], config.concurrency)  # type: ignore[misc]
+    dropped = [each for each in played if isinstance(each, Dropped)]
     if len(dropped) == len(played):
-        raise InfrastructureError(f"no episode could be played; the first failure: {dropped[0].record.failure}")
+        raise InfrastructureError(f"no episode could be played; the first failure: {dropped[0].failure}")
     return summarise(policy.name, config, played, wall_s=time.monotonic() - started_s)
 
 
-def plan(offered: Sequence[TaskInfo], config: EvalConfig) -> list[Job]:
+def plan(offered: Sequence[TaskInfo], config: EvalConfig) -> list[EpisodeSpec]:
     """Return the attempts: seeds rise evenly over the tasks, and the attempts at a pair lie beside each other.
 
     Raises: UnknownName: a task that is not offered, or a suite without tasks.
@@ -166,7 +162,13 @@ def plan(offered: Sequence[TaskInfo], config: EvalConfig) -> list[Job]:
     pairs = [
         (chosen[index % len(chosen)], config.first_seed + index // len(chosen)) for index in range(config.episodes)
     ]
-    return [Job(task=task, seed=seed, attempt=n) for task, seed in pairs for n in range(config.attempts)]
+    return [
+        EpisodeSpec(
+            id=f"{task}-{seed}-{attempt}", task=task, seed=seed, split=config.split, group=f"eval-{task}-{seed}"
+        )
+        for task, seed in pairs
+        for attempt in range(config.attempts)
+    ]
 
 
 async def bounded(makers: Sequence[Callable[[], Awaitable[None]]], limit: int) -> None:
@@ -185,87 +187,16 @@ async def bounded(makers: Sequence[Callable[[], Awaitable[None]]], limit: int) -
         raise errors.exceptions[0] from None
 
 
-async def play(client: EnvClient, policy: Policy, config: EvalConfig, job: Job, log: RunLog | None) -> Played:
-    """Play one episode, again on a fresh session while it becomes void and retries are left."""
-    failure = ""
-    for retry in range(config.infra_retries + 1):
-        try:
-            played = await play_once(client, policy, config, job, log)
-        except VOID as error:
-            failure = f"{error.reason}: {error}"
-            await asyncio.sleep(0.2 * retry)  # a service that is replacing a phone needs a moment
-            continue
-        played.record = replace(played.record, infra_retries=retry)
-        return played
-    return Played(job=job, record=void_record(job, config, failure))
-
-
-async def play_once(client: EnvClient, policy: Policy, config: EvalConfig, job: Job, log: RunLog | None) -> Played:
-    """Play one episode on one session. Raises: VOID."""
-    started_s = time.monotonic()
-    options = replace(policy.options, group=f"eval-{job.task}-{job.seed}")
-    async with client.session(job.task, seed=job.seed, split=config.split, options=options) as session:
-        stage = Stage(session, ablation=config.ablation, log=log)
-        failure = ""
-        try:
-            await policy.play(stage, episode=job.id)
-        except OracleStuck as error:
-            failure = f"oracle stuck: {error}"
-        reward = session.reward
-        record = EpisodeRecord(
-            id=job.id,
-            phase="eval",
-            step=0,
-            task=job.task,
-            seed=job.seed,
-            split=config.split,
-            group=options.group,
-            goal=session.goal,
-            turns=tuple(stage.turns),
-            state=session.state if session.over else EpisodeState.TRUNCATED,  # the policy gave up
-            reward_total=reward.total,
-            reward_parts=reward.parts,
-            success=reward.success,
-            progress=reward.progress,
-            side_effects=reward.side_effects,
-            final_image=stage.link(stage.observation),
-            row_tokens=stage.turns[-1].loss_span[1] if stage.turns else 0,
-            malformed=sum(bool(turn.parse_error) for turn in stage.turns),
-            failure=failure,
-            wall_s=time.monotonic() - started_s,
-        )
-    return Played(job=job, record=record, times=stage.times)
-
-
-def void_record(job: Job, config: EvalConfig, failure: str) -> EpisodeRecord:
-    return EpisodeRecord(
-        id=job.id,
-        phase="eval",
-        step=0,
-        task=job.task,
-        seed=job.seed,
-        split=config.split,
-        goal="",
-        turns=(),
-        state=None,
-        reward_total=0.0,
-        reward_parts={},
-        success=False,
-        infra_retries=config.infra_retries,
-        failure=failure,
-    )
-
-
-def summarise(policy: str, config: EvalConfig, played: Sequence[Played], *, wall_s: float) -> Evaluation:
+def summarise(policy: str, config: EvalConfig, played: Sequence[Episode | Dropped], *, wall_s: float) -> Evaluation:
     """Return the figures of the episodes that have a verdict."""
-    judged = [each for each in played if each.record.state is not None]
+    judged = [each for each in played if isinstance(each, Episode)]
     pairs: dict[tuple[str, int], list[bool]] = defaultdict(list)
-    by_task: dict[str, list[EpisodeRecord]] = defaultdict(list)
+    by_task: dict[str, list[Episode]] = defaultdict(list)
     for each in judged:
-        pairs[each.job.task, each.job.seed].append(each.record.success)
-        by_task[each.job.task].append(each.record)
+        pairs[each.spec.task, each.spec.seed].append(each.reward.success)
+        by_task[each.spec.task].append(each)
     success = mean([sum(wins) / len(wins) for wins in pairs.values()])
-    steps = sum(each.times.steps for each in judged)
+    turns = [turn for each in judged for turn in each.turns]
     return Evaluation(
         policy=policy,
         split=config.split,
@@ -275,13 +206,13 @@ def summarise(policy: str, config: EvalConfig, played: Sequence[Played], *, wall
         success=success,
         interval=wilson_interval(success * len(pairs), len(pairs)),
         pass_at=pass_curve(list(pairs.values()), config.attempts),
-        tasks=tuple(task_result(task, records) for task, records in sorted(by_task.items())),
-        step_ms={part: 1000 * sum(each.times.parts_s[part] for each in judged) / max(1, steps) for part in STEP_PARTS},
-        steps=steps,
-        malformed=sum(each.record.malformed for each in judged),
-        infra_retries=sum(each.record.infra_retries for each in played),
+        tasks=tuple(task_result(task, episodes) for task, episodes in sorted(by_task.items())),
+        step_ms={part: 1000 * mean([seconds(turn) for turn in turns]) for part, seconds in STEP_PARTS.items()},
+        steps=len(turns),
+        malformed=sum(each.malformed for each in judged),
+        infra_retries=sum(each.infra_retries for each in played),
         infra_dropped=len(played) - len(judged),
-        failures=tuple(f"{each.job.id}: {each.record.failure}" for each in played if each.record.failure),
+        failures=tuple(f"{each.spec.id}: {each.failure}" for each in played if each.failure),
         wall_s=wall_s,
     )
 
@@ -293,16 +224,16 @@ def pass_curve(pairs: Sequence[Sequence[bool]], attempts: int) -> dict[int, floa
     return {k: mean(values) for k, values in curve.items() if values}
 
 
-def task_result(task: str, records: Sequence[EpisodeRecord]) -> TaskResult:
-    successes = sum(record.success for record in records)
+def task_result(task: str, episodes: Sequence[Episode]) -> TaskResult:
+    successes = sum(episode.reward.success for episode in episodes)
     return TaskResult(
         task=task,
-        episodes=len(records),
+        episodes=len(episodes),
         successes=successes,
-        success=successes / len(records),
-        interval=wilson_interval(successes, len(records)),
-        turns=mean([len(record.turns) for record in records]),
-        malformed=sum(record.malformed for record in records),
+        success=successes / len(episodes),
+        interval=wilson_interval(successes, len(episodes)),
+        turns=mean([len(episode.turns) for episode in episodes]),
+        malformed=sum(episode.malformed for episode in episodes),
     )
 
 

@@ -10,7 +10,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from rlfactory.trainer.record.evaluate import Evaluation, Played
+from rlfactory.trainer.episode.rollout import Dropped, Episode
+from rlfactory.trainer.record.evaluate import Evaluation
 from rlfactory.trainer.record.evaluate import Progress as OnPlayed
 
 SHOWN_FAILURES = 5
@@ -24,10 +25,11 @@ def progress_bar(console: Console, total: int) -> Iterator[OnPlayed]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("playing", total=total)
 
-        def on_played(played: Played) -> None:
+        def on_played(played: Episode | Dropped) -> None:
             nonlocal solved, judged
-            judged += played.record.state is not None
-            solved += played.record.success
+            if isinstance(played, Episode):
+                judged += 1
+                solved += played.reward.success
             bar.update(task, advance=1, description=f"{solved} of {judged} solved")
 
         yield on_played

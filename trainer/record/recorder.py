@@ -8,15 +8,17 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rlfactory.envs.api.types import ImageRef, ToolCall, ToolResult
+from rlfactory.envs.api.coordinates import ScreenSize, to_device
+from rlfactory.envs.api.types import JSON, CoordinateFrame, ImageRef, Observation
 from rlfactory.trainer.episode.credit import grpo_advantages
-from rlfactory.trainer.episode.rollout import Dropped, Played, Turn
-from rlfactory.trainer.episode.stage import touched
+from rlfactory.trainer.episode.rollout import Dropped, Episode
+from rlfactory.trainer.episode.session import Turn
 from rlfactory.trainer.record.runlog import (
     CallRecord,
     EpisodeRecord,
     ImageLink,
     Phase,
+    Point,
     RunLog,
     TurnRecord,
     append_line,
@@ -55,9 +57,9 @@ class Recorder:
         self._log = log
         self._outcomes = log.folder / "rollouts.jsonl"
 
-    def add(self, episode: Played | Dropped, *, phase: Phase, step: int, in_full: bool) -> None:
+    def add(self, episode: Episode | Dropped, *, phase: Phase, step: int, in_full: bool) -> None:
         append_line(self._outcomes, asdict(outcome_of(episode, phase=phase, step=step)))
-        if in_full and isinstance(episode, Played):
+        if in_full and isinstance(episode, Episode):
             self._log.add_episode(self.record(episode, phase=phase, step=step))
 
     def fill_in_advantages(self) -> None:
@@ -78,19 +80,28 @@ class Recorder:
         write_lines(self._outcomes, [asdict(outcome) for outcome in kept])
         self._log.replace_episodes(each for each in self._log.episodes() if each.step <= step)
 
-    def record(self, episode: Played, *, phase: Phase, step: int) -> EpisodeRecord:
+    def record(self, episode: Episode | Dropped, *, phase: Phase, step: int) -> EpisodeRecord:
         """Return the record, its screenshots stored."""
-        frame_turns = tuple(self._turn(turn) for turn in episode.turns)
+        spec = episode.spec
+        common: dict[str, Any] = {
+            "id": spec.id,
+            "phase": phase,
+            "step": step,
+            "task": spec.task,
+            "seed": spec.seed,
+            "split": spec.split,
+            "group": spec.group,
+            "infra_retries": episode.infra_retries,
+            "failure": episode.failure,
+            "wall_s": episode.clock.wall_s,
+        }
+        if isinstance(episode, Dropped):
+            return EpisodeRecord(
+                goal="", turns=(), state=None, reward_total=0.0, reward_parts={}, success=False, **common
+            )
         return EpisodeRecord(
-            id=episode.spec.id,
-            phase=phase,
-            step=step,
-            task=episode.spec.task,
-            seed=episode.spec.seed,
-            split=episode.spec.split,
-            group=episode.spec.group,
             goal=episode.goal,
-            turns=frame_turns,
+            turns=tuple(self._turn(turn) for turn in episode.turns),
             state=episode.state,
             reward_total=episode.reward.total,
             reward_parts=dict(episode.reward.parts),
@@ -100,22 +111,29 @@ class Recorder:
             final_image=self._link(episode.final.image),
             row_tokens=episode.turns[-1].reply.loss_span[1] if episode.turns else 0,
             malformed=episode.malformed,
-            infra_retries=episode.infra_retries,
-            wall_s=wall_s(episode),
+            **common,
         )
 
     def _turn(self, turn: Turn) -> TurnRecord:
-        calls = turn.parsed.calls if turn.parsed else ()
-        timing = turn.result.timing
+        reply, timing = turn.reply, turn.result.timing
         return TurnRecord(
             image=self._link(turn.seen.image),
-            context_text=turn.reply.context_text,
-            model_text=turn.reply.model_text,
-            token_ids=turn.reply.token_ids,
-            log_probs=turn.reply.log_probs,
-            loss_span=turn.reply.loss_span,
-            thought=turn.parsed.thought if turn.parsed else "",
-            calls=tuple(_call(call, result, turn) for call, result in zip(calls, turn.result.results, strict=True)),
+            context_text=reply.context_text,
+            model_text=reply.model_text,
+            token_ids=reply.token_ids,
+            log_probs=reply.log_probs,
+            loss_span=reply.loss_span,
+            thought=turn.thought,
+            calls=tuple(
+                CallRecord(
+                    name=call.name,
+                    arguments=dict(call.arguments),
+                    status=result.status,
+                    text=result.text,
+                    points=touched(call.arguments, turn.seen, turn.frame),
+                )
+                for call, result in zip(turn.calls, turn.result.results, strict=True)
+            ),
             parse_error=turn.parse_error,
             reward_total=turn.result.reward.total,
             progress=turn.result.reward.progress,
@@ -130,17 +148,21 @@ class Recorder:
         return None if image is None else self._log.add_image(image)
 
 
-def _call(call: ToolCall, result: ToolResult, turn: Turn) -> CallRecord:
-    return CallRecord(
-        name=call.name,
-        arguments=dict(call.arguments),
-        status=result.status,
-        text=result.text,
-        points=touched(call.arguments, turn.seen, turn.frame),
-    )
+def touched(arguments: Mapping[str, JSON], seen: Observation, frame: CoordinateFrame) -> tuple[Point, ...]:
+    """Return where a phone call touches, as fractions of the screen; empty for what touches nothing or is malformed."""
+    if not seen.width_px or not seen.height_px:
+        return ()
+    size = ScreenSize.of(seen)
+    points: list[Point] = []
+    for name in ("coordinate", "coordinate2"):
+        match arguments.get(name):
+            case [int() | float() as x, int() | float() as y]:
+                x_px, y_px = to_device(frame, size, x, y)
+                points.append((x_px / seen.width_px, y_px / seen.height_px))
+    return tuple(points)
 
 
-def outcome_of(episode: Played | Dropped, *, phase: Phase, step: int) -> Outcome:
+def outcome_of(episode: Episode | Dropped, *, phase: Phase, step: int) -> Outcome:
     common: dict[str, Any] = {
         "id": episode.spec.id,
         "phase": phase,
@@ -163,11 +185,6 @@ def outcome_of(episode: Played | Dropped, *, phase: Phase, step: int) -> Outcome
         malformed=episode.malformed,
         **common,
     )
-
-
-def wall_s(episode: Played | Dropped) -> float:
-    spans = [*episode.clock.env, *episode.clock.generate]
-    return max(end for _, end in spans) - min(start for start, _ in spans) if spans else 0.0
 
 
 def read_outcomes(folder: Path) -> Iterator[Outcome]:

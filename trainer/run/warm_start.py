@@ -17,11 +17,13 @@ import pyarrow
 import pyarrow.parquet
 
 from rlfactory.envs.api.errors import EnvironmentFault
-from rlfactory.envs.api.types import ImageRef, Observation, Reward, SessionOptions, Split, StepResult, ToolCall
-from rlfactory.envs.client import EnvClient, Session
+from rlfactory.envs.api.types import ImageRef, Split, ToolCall
+from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import OracleStuck, solve
 from rlfactory.trainer.dialects import Dialect
 from rlfactory.trainer.episode.context import Message
+from rlfactory.trainer.episode.rollout import answer_message, opening_messages
+from rlfactory.trainer.episode.session import EpisodeSpec, RecordedSession
 from rlfactory.trainer.run.settings import RolloutSettings
 
 IMAGE = "<image>"
@@ -61,14 +63,14 @@ async def record(
     Raises: EnvironmentFault: an oracle did not solve its task, so there is nothing to learn from.
     """
 
-    async def play(pen: _Pen, episode: tuple[str, int, Split]) -> None:
-        task, seed, split = episode
+    async def play(session: RecordedSession) -> None:
+        spec = session.spec
         try:
-            await solve(pen, task=task, seed=seed, split=split)
+            await solve(session, task=spec.task, seed=spec.seed, split=spec.split)
         except OracleStuck as error:
-            raise EnvironmentFault(f"the oracle of {task} is stuck at seed {seed}: {error}") from error
-        if not pen.reward.success:
-            raise EnvironmentFault(f"the oracle did not solve {task} seed {seed}: {pen.reward}")
+            raise EnvironmentFault(f"the oracle of {spec.task} is stuck at seed {spec.seed}: {error}") from error
+        if not session.reward.success:
+            raise EnvironmentFault(f"the oracle did not solve {spec.task} seed {spec.seed}: {session.reward}")
 
     return await _record(client, [(episode, play) for episode in episodes], settings=settings, dialect=dialect)
 
@@ -116,14 +118,7 @@ async def with_bad_habits(
             cells[each.task, each.goal, _first_digest(each)].append(each)
     chosen = [each for cell in cells.values() for each in cell[: math.ceil(share * len(cell))]]
 
-    def sloppily(each: Demonstration) -> _Play:
-        async def play(pen: _Pen, _episode: tuple[str, int, Split]) -> None:
-            for calls in (*each.calls[:-1], habits[each.task], each.calls[-1]):
-                await pen.step(calls)
-
-        return play
-
-    plays = [(each.episode, sloppily(each)) for each in chosen]
+    plays = [(each.episode, _doing(*each.calls[:-1], habits[each.task], each.calls[-1])) for each in chosen]
     replaced = {each.episode for each in chosen}
     kept = [each for each in demonstrations if each.episode not in replaced]
     return kept + await _record(client, plays, settings=settings, dialect=dialect)
@@ -154,11 +149,9 @@ async def with_guesses(
         for each, other in zip(found[: math.ceil(share * len(found))], found[1:] + found[:1], strict=False)
     }
 
-    async def guess(pen: _Pen, episode: tuple[str, int, Split]) -> None:
-        await pen.step(guessed[episode])
-
+    plays = [(episode, _doing(ending)) for episode, ending in guessed.items()]
     kept = [each for each in demonstrations if each.episode not in guessed]
-    return kept + await _record(client, [(each, guess) for each in guessed], settings=settings, dialect=dialect)
+    return kept + await _record(client, plays, settings=settings, dialect=dialect)
 
 
 def _habits(demonstrations: Sequence[Demonstration]) -> dict[str, tuple[ToolCall, ...]]:
@@ -179,7 +172,15 @@ def _first_digest(demonstration: Demonstration) -> str:
     return image.digest if image else ""
 
 
-_Play = Callable[["_Pen", tuple[str, int, Split]], Awaitable[None]]
+_Play = Callable[[RecordedSession], Awaitable[None]]
+
+
+def _doing(*turns: tuple[ToolCall, ...]) -> _Play:
+    async def play(session: RecordedSession) -> None:
+        for calls in turns:
+            await session.step(calls)
+
+    return play
 
 
 async def _record(
@@ -195,59 +196,26 @@ async def _record(
 
     async def one(episode: tuple[str, int, Split], play: _Play) -> Demonstration:
         task, seed, split = episode
-        async with gate, client.session(task, seed=seed, split=split, options=options) as session:
-            pen = _Pen(session, dialect)
-            await play(pen, episode)
+        async with gate, client.session(task, seed=seed, split=split, options=options) as opened:
+            spec = EpisodeSpec(id=f"{task}-{seed}", task=task, seed=seed, split=split)
+            session = RecordedSession(opened, spec=spec)
+            first = session.observation
+            await play(session)
+            messages = opening_messages(dialect, session, first)
+            for turn in session.turns:
+                messages += [
+                    Message(role="assistant", text=dialect.render(turn.calls)),
+                    answer_message(dialect, turn),
+                ]
             return Demonstration(
                 episode=episode,
                 goal=session.goal,
-                messages=pen.conversation,
-                calls=tuple(pen.calls),
+                messages=tuple(messages[:-1]),  # what was shown after the last turn answers nothing
+                calls=tuple(turn.calls for turn in session.turns),
                 success=session.reward.success,
             )
 
     return list(await asyncio.gather(*(one(*each) for each in plays)))
-
-
-class _Pen:
-    """A session that writes down what its player does, as a model of a dialect would have written it."""
-
-    def __init__(self, session: Session, dialect: Dialect) -> None:
-        image = session.observation.image
-        sides = (image.width_px, image.height_px) if image else (0, 0)
-        self._session = session
-        self._dialect = dialect
-        self.calls: list[tuple[ToolCall, ...]] = []
-        self._messages = [
-            Message(role="system", text=dialect.system_prompt(session.tools, image_px=sides)),
-            Message(role="user", text=dialect.first_message(session.goal), image=image),
-        ]
-
-    @property
-    def conversation(self) -> tuple[Message, ...]:
-        """Up to the last turn: what was shown after it answers nothing."""
-        return tuple(self._messages[:-1])
-
-    @property
-    def observation(self) -> Observation:
-        return self._session.observation
-
-    @property
-    def reward(self) -> Reward:
-        return self._session.reward
-
-    @property
-    def options(self) -> SessionOptions:
-        return self._session.options
-
-    async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult:
-        result = await self._session.step(calls, timeout_s=timeout_s)
-        self.calls.append(tuple(calls))
-        self._messages += [
-            Message(role="assistant", text=self._dialect.render(calls)),
-            Message(role="user", text=self._dialect.next_message(result.results), image=result.observation.image),
-        ]
-        return result
 
 
 def lesson_data(folder: Path, number: int) -> Path:

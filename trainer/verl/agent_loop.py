@@ -19,7 +19,8 @@ from rlfactory.trainer.dialects import get_dialect
 from rlfactory.trainer.episode.context import RowBudget
 from rlfactory.trainer.episode.conversation import Sampled, TokenConversation
 from rlfactory.trainer.episode.episodes import spec_of
-from rlfactory.trainer.episode.rollout import Dropped, EpisodeSpec, OpenSession, Played, play
+from rlfactory.trainer.episode.rollout import Dropped, Episode, OpenSession, converse, play
+from rlfactory.trainer.episode.session import EpisodeSpec, RecordedSession
 from rlfactory.trainer.record.recorder import Recorder
 from rlfactory.trainer.record.runlog import Phase, RunLog
 from rlfactory.trainer.run.settings import RolloutSettings
@@ -52,13 +53,13 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
         """Return the episode's row; none when it was dropped."""
         spec = spec_of(row)
         client = await _client(self._settings)
-        played = await play(
-            spec,
-            open_session=self._opener(client),
-            start_conversation=lambda: self._conversation(spec, sampling_params),
-            dialect=self._dialect,
-            config=self._settings.rollout,
-        )
+
+        async def player(session: RecordedSession) -> TokenConversation:
+            conversation = self._conversation(spec, sampling_params)
+            limit_s = self._settings.rollout.generate_timeout_s
+            return await converse(session, conversation, self._dialect, generate_timeout_s=limit_s)
+
+        played = await play(spec, player, open_session=self._opener(client), config=self._settings.rollout)
         episode = played if isinstance(played, Dropped) else played[0]
         self._record(episode, row)
         return [] if isinstance(played, Dropped) else [self._output(*played)]
@@ -88,7 +89,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
 
         return TokenConversation(generate=generate, chat=self._chat, budget=self._budget, request_id=spec.id)
 
-    def _output(self, episode: Played, conversation: TokenConversation) -> AgentLoopOutput:
+    def _output(self, episode: Episode, conversation: TokenConversation) -> AgentLoopOutput:
         trajectory = conversation.trajectory
         # The last screenshot was never shown to the model; the images of the row are those of its placeholders.
         images = [picture(image) for image in conversation.images]
@@ -112,7 +113,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
             },
         )
 
-    def _record(self, episode: Played | Dropped, row: dict[str, Any]) -> None:
+    def _record(self, episode: Episode | Dropped, row: dict[str, Any]) -> None:
         validating = row["split"] != "train"
         phase: Phase = "eval" if validating else "train"
         every = self._settings.record_every_eval if validating else self._settings.record_every_train

@@ -26,12 +26,6 @@ LARGE_ROW_TOKENS = 16_384
 """Of a checkpoint that did not come from a run of ours."""
 
 
-class CheckpointConversation(TokenConversation):
-    """A conversation in tokens that can always go on."""
-
-    refusal = None
-
-
 class CheckpointPolicy(ModelPolicy):
     """Plays with a checkpoint. Where it lies in a run's folder, the run's recipe says how it is to be prompted."""
 
@@ -69,9 +63,9 @@ class CheckpointPolicy(ModelPolicy):
     async def close(self) -> None:
         self._engine = self._chat = None
 
-    def converse(self, episode: str) -> CheckpointConversation:
+    def begin(self, episode: str) -> TokenConversation:
         assert self._chat is not None, "open() comes first"
-        return CheckpointConversation(generate=self._generate, chat=self._chat, budget=self._budget, request_id=episode)
+        return TokenConversation(generate=self._generate, chat=self._chat, budget=self._budget, request_id=episode)
 
     async def _generate(
         self,

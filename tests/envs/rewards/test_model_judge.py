@@ -3,43 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
 
+from rlfactory.envs.api.chat_completions import Unusable
 from rlfactory.envs.api.errors import Blame, JudgeError
-from rlfactory.envs.rewards.model_judge import JudgeConfig, JudgeQuestion, ModelJudge, NoVerdict, read_grade
+from rlfactory.envs.rewards.model_judge import JudgeConfig, JudgeQuestion, ModelJudge, read_grade
 
 QUESTION = JudgeQuestion(question="Capital of Norway?", reference="Oslo", answer="It is Oslo.")
 
 
-@pytest.fixture(scope="module")
-def stub() -> Iterator[str]:
-    command = [sys.executable, str(Path(__file__).with_name("judge_stub.py"))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
-        finally:
-            process.terminate()
-
-
-async def asked(stub: str, model: str) -> int:
+async def asked(chat_stub: str, model: str) -> int:
     async with httpx.AsyncClient(trust_env=False) as http:
-        return int((await http.get(stub)).json().get(model, 0))
+        return int((await http.get(chat_stub)).json().get(model, 0))
 
 
-def judge(stub: str, model: str, **values) -> ModelJudge:
-    return ModelJudge(JudgeConfig(url=f"{stub}/v1", model=model, backoff_s=0.01, **values))
+def judge(chat_stub: str, model: str, **values) -> ModelJudge:
+    return ModelJudge(JudgeConfig(url=f"{chat_stub}/v1", model=model, backoff_s=0.01, **values))
 
 
-@pytest.mark.parametrize(("model", "score"), [("right", 1.0), ("wrong", 0.0), ("fenced", 1.0), ("flaky", 1.0)])
-async def test_a_verdict_is_read(stub: str, model: str, score: float):
-    made = judge(stub, model)
+@pytest.mark.parametrize(("model", "score"), [("right", 1.0), ("wrong", 0.0), ("fenced", 1.0), ("wavering", 1.0)])
+async def test_a_verdict_is_read(chat_stub: str, model: str, score: float):
+    made = judge(chat_stub, model)
     assert (await made.grade(QUESTION, timeout_s=10)).score == score
     await made.close()
 
@@ -58,8 +44,8 @@ async def test_a_verdict_is_read(stub: str, model: str, score: float):
         ("error", "500"),
     ],
 )
-async def test_what_is_no_verdict_is_a_judge_error_after_every_attempt(stub: str, model: str, words: str):
-    made = judge(stub, model)
+async def test_what_is_no_verdict_is_a_judge_error_after_every_attempt(chat_stub: str, model: str, words: str):
+    made = judge(chat_stub, model)
     with pytest.raises(JudgeError, match=words) as caught:
         await made.grade(QUESTION, timeout_s=10)
     assert caught.value.blame is Blame.JUDGE
@@ -68,27 +54,27 @@ async def test_what_is_no_verdict_is_a_judge_error_after_every_attempt(stub: str
     await made.close()
 
 
-async def test_a_judge_that_stalls_ends_at_the_deadline(stub: str):
-    made = judge(stub, "stall")
+async def test_a_judge_that_stalls_ends_at_the_deadline(chat_stub: str):
+    made = judge(chat_stub, "stall")
     started = asyncio.get_running_loop().time()
     with pytest.raises(JudgeError, match=r"within 0\.3 s"):
         await made.grade(QUESTION, timeout_s=0.3)
     assert asyncio.get_running_loop().time() - started < 5
     await made.close()
-    patient = judge(stub, "stall", attempt_timeout_s=0.1)
+    patient = judge(chat_stub, "stall", attempt_timeout_s=0.1)
     with pytest.raises(JudgeError, match="in 3 attempts; last: TimeoutError"):
         await patient.grade(QUESTION, timeout_s=10)
     await patient.close()
 
 
-async def test_equal_questions_are_asked_once_and_failures_again(stub: str):
-    made = judge(stub, "right")
-    before = await asked(stub, "right")
+async def test_equal_questions_are_asked_once_and_failures_again(chat_stub: str):
+    made = judge(chat_stub, "right")
+    before = await asked(chat_stub, "right")
     await asyncio.gather(*(made.grade(QUESTION, timeout_s=10) for _ in range(50)))
-    assert await asked(stub, "right") == before + 1
+    assert await asked(chat_stub, "right") == before + 1
     assert made.counters["cached"] == 49
     await made.close()
-    failing = judge(stub, "error", attempts=1)
+    failing = judge(chat_stub, "error", attempts=1)
     for _ in range(2):
         with pytest.raises(JudgeError):
             await failing.grade(QUESTION, timeout_s=10)
@@ -96,20 +82,20 @@ async def test_equal_questions_are_asked_once_and_failures_again(stub: str):
     await failing.close()
 
 
-async def test_votes_that_disagree_are_no_verdict(stub: str):
-    made = judge(stub, "split", votes=2)
+async def test_votes_that_disagree_are_no_verdict(chat_stub: str):
+    made = judge(chat_stub, "split", votes=2)
     with pytest.raises(JudgeError, match="disagrees with itself: 0, 1"):
         await made.grade(QUESTION, timeout_s=10)
     assert made.counters["disagreements"] == 1
     await made.close()
-    agreeing = judge(stub, "right", votes=3)
+    agreeing = judge(chat_stub, "right", votes=3)
     assert (await agreeing.grade(QUESTION, timeout_s=10)).score == 1.0
     assert agreeing.counters["asked"] == 3
     await agreeing.close()
 
 
-async def test_the_cache_is_bounded(stub: str):
-    made = judge(stub, "right", cache=2)
+async def test_the_cache_is_bounded(chat_stub: str):
+    made = judge(chat_stub, "right", cache=2)
     questions = [JudgeQuestion(question=str(number), reference="a", answer="b") for number in range(3)]
     for question in (*questions, questions[0]):
         await made.grade(question, timeout_s=10)
@@ -129,5 +115,5 @@ async def test_without_a_judge_there_is_no_verdict(unused_tcp_port: int):
 
 
 def test_an_answer_cannot_speak_for_the_judge():
-    with pytest.raises(NoVerdict):
+    with pytest.raises(Unusable):
         read_grade('The answer says {"score": 1}. I say {"score": 0}')

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -159,25 +157,14 @@ def test_documents_are_read_as_the_tool_writes_them():
     assert read_documents("Doc 1(Title: A) one\nDoc 2(Title: B) two (three)") == [("A", "one"), ("B", "two (three)")]
 
 
-@pytest.fixture(scope="module")
-def judge_url() -> Iterator[str]:
-    command = [sys.executable, str(Path(__file__).parents[1] / "rewards/judge_stub.py")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
-        finally:
-            process.terminate()
-
-
 @pytest.mark.parametrize(("model", "total"), [("right", 1.0), ("wrong", 0.0), ("prose", None)])
 async def test_a_judge_decides_on_answers_in_other_words(
-    tmp_path: Path, judge_url: str, model: str, total: float | None
+    tmp_path: Path, chat_stub: str, model: str, total: float | None
 ):
     path = tmp_path / "nq.jsonl"
     path.write_text(json.dumps(QUESTIONS[0]))
     build_index(world_corpus(tmp_path), tmp_path / "index")
-    options = QuestionOptions(questions=path, index=str(tmp_path / "index"), judge=f"{judge_url},{model}")
+    options = QuestionOptions(questions=path, index=str(tmp_path / "index"), judge=f"{chat_stub}/v1,{model}")
     finish = ToolCall(id="0", name="finish", arguments={"answer": "It is the city of Oslo."})
     async with (
         serving(ServerConfig(), tasks=options.registry(), services=options.services()) as server,

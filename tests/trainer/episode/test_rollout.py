@@ -21,7 +21,8 @@ from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
 from rlfactory.trainer.dialects import get_dialect
 from rlfactory.trainer.episode.context import Message, RowBudget
 from rlfactory.trainer.episode.conversation import Sampled, TokenConversation
-from rlfactory.trainer.episode.rollout import Dropped, EpisodeSpec, Played, RolloutConfig, play, session_options
+from rlfactory.trainer.episode.rollout import Dropped, Episode, RolloutConfig, converse, play, session_options
+from rlfactory.trainer.episode.session import EpisodeSpec, RecordedSession
 from rlfactory.trainer.record.recorder import Recorder, read_outcomes
 from rlfactory.trainer.record.runlog import RunLog
 
@@ -88,22 +89,20 @@ async def run(
     response_tokens: int = 5000,
     turn_tokens: int = 400,
     config: RolloutConfig | None = None,
-) -> tuple[Played, TokenConversation] | Dropped:
+) -> tuple[Episode, TokenConversation] | Dropped:
     budget = RowBudget(prompt_tokens=8000, response_tokens=response_tokens, turn_tokens=turn_tokens)
     options = session_options(DIALECT, SessionOptions(max_pixels=40_000))
 
     def open_session(wanted: EpisodeSpec) -> Any:
         return client.session(wanted.task, seed=wanted.seed, split=wanted.split, options=options)
 
-    return await play(
-        spec,
-        open_session=open_session,
-        start_conversation=lambda: TokenConversation(
-            generate=script, chat=Letters(), budget=budget, request_id=spec.id
-        ),
-        dialect=DIALECT,
-        config=config or RolloutConfig(),
-    )
+    config = config or RolloutConfig()
+
+    async def player(session: RecordedSession) -> TokenConversation:
+        conversation = TokenConversation(generate=script, chat=Letters(), budget=budget, request_id=spec.id)
+        return await converse(session, conversation, DIALECT, generate_timeout_s=config.generate_timeout_s)
+
+    return await play(spec, player, open_session=open_session, config=config)
 
 
 async def test_a_row_is_what_the_engine_was_asked_and_what_it_said(tmp_path: Path) -> None:
@@ -155,7 +154,7 @@ async def test_a_failing_engine_makes_the_episode_void_and_a_fresh_session_saves
     assert not isinstance(saved, Dropped)
     assert (saved[0].infra_retries, len(saved[0].turns)) == (1, 1)
     assert isinstance(lost, Dropped)
-    assert lost.failure == "EngineFailed: RuntimeError: no memory"
+    assert lost.failure == "ENGINE: RuntimeError: no memory"
     assert lost.infra_retries == 1
 
 
@@ -169,7 +168,7 @@ async def test_a_hanging_engine_ends_at_its_deadline() -> None:
         lost = await run(client, Hanging([]), config=RolloutConfig(generate_timeout_s=0.05, infra_retries=0))
         free = (await client.status()).sessions
     assert isinstance(lost, Dropped)
-    assert lost.failure.startswith("DeadlinePassed: generate took longer than 0.05 s")
+    assert lost.failure.startswith("DEADLINE: generate took longer than 0.05 s")
     assert free == 0
 
 
@@ -195,4 +194,4 @@ async def test_a_phone_that_dies_is_retried_and_a_service_that_dies_drops_the_ep
     [counted] = read_outcomes(log.folder)
     assert (counted.dropped, counted.success, counted.reward) == (True, False, 0.0)
     assert log.episodes() == []
-    assert "InfrastructureError" in json.loads((log.folder / "rollouts.jsonl").read_text())["failure"]
+    assert "INFRASTRUCTURE" in json.loads((log.folder / "rollouts.jsonl").read_text())["failure"]

@@ -16,7 +16,8 @@ from rlfactory.envs.tasks.search_qa.made import Chain
 from rlfactory.trainer.dialects import Dialect, get_dialect
 from rlfactory.trainer.episode.context import Message
 from rlfactory.trainer.episode.conversation import Reply
-from rlfactory.trainer.episode.rollout import Dropped, EpisodeSpec, RolloutConfig, play, session_options
+from rlfactory.trainer.episode.rollout import Dropped, RolloutConfig, converse, play, session_options
+from rlfactory.trainer.episode.session import EpisodeSpec
 
 REGISTRY = TaskRegistry(SEARCH_QA_TASKS)
 SPEC = EpisodeSpec(id="0", task="search_qa.birthplace", seed=7, split="train")
@@ -55,15 +56,15 @@ async def test_a_model_of_each_family_searches_and_answers(client: EnvClient, na
     task = REGISTRY.draw(SPEC.task, seed=SPEC.seed, split=SPEC.split)
     assert isinstance(task, Chain)
     options = session_options(dialect, SessionOptions())
+    reader = Reader(dialect, task.start.name, task.golds[0])
     played = await play(
         SPEC,
+        lambda session: converse(session, reader, dialect, generate_timeout_s=60),
         open_session=lambda spec: client.session(spec.task, seed=spec.seed, split=spec.split, options=options),
-        start_conversation=lambda: Reader(dialect, task.start.name, task.golds[0]),
-        dialect=dialect,
         config=RolloutConfig(),
     )
     assert not isinstance(played, Dropped), played.failure
-    episode, reader = played
+    episode, _ = played
     assert episode.state is EpisodeState.FINISHED
     assert (episode.malformed, episode.reward.total, episode.reward.parts["support"]) == (0, 1.0, 1.0)
     assert "search" in reader.told[0]

@@ -10,11 +10,19 @@ import pytest
 from rich.console import Console
 
 from rlfactory.envs.api.errors import TaskError, UnknownName
-from rlfactory.envs.api.types import EpisodeState, TaskInfo
-from rlfactory.trainer.episode.stage import StageTimes
-from rlfactory.trainer.record.evaluate import EvalConfig, Job, Played, pass_curve, plan, summarise
+from rlfactory.envs.api.types import (
+    CoordinateFrame,
+    EpisodeState,
+    Observation,
+    Reward,
+    StepResult,
+    StepTiming,
+    TaskInfo,
+)
+from rlfactory.trainer.episode.rollout import Dropped, Episode
+from rlfactory.trainer.episode.session import Clock, EpisodeSpec, Turn
+from rlfactory.trainer.record.evaluate import EvalConfig, pass_curve, plan, summarise
 from rlfactory.trainer.record.evaluation_view import evaluation_view
-from rlfactory.trainer.record.runlog import EpisodeRecord
 
 OFFERED = [
     TaskInfo(
@@ -60,33 +68,42 @@ def test_a_config_without_episodes_is_refused(field: str) -> None:
         EvalConfig(**zero)
 
 
-def played(task: str, seed: int, attempt: int, *, success: bool, void: bool = False, malformed: int = 0) -> Played:
-    times = StageTimes()
-    times.add(act=0.002, observe=0.010, wire=0.001)
-    record = EpisodeRecord(
-        id=f"{task}-{seed}-{attempt}",
-        phase="eval",
-        step=0,
-        task=task,
-        seed=seed,
-        split="validation",
-        goal="",
-        turns=(),
-        state=None if void else EpisodeState.FINISHED,
-        reward_total=float(success),
-        reward_parts={},
-        success=success,
-        malformed=malformed,
-        infra_retries=2 if void else 0,
-        failure="DEVICE_LOST: gone" if void else "",
+def played(task: str, seed: int, attempt: int, *, success: bool, malformed: bool = False) -> Episode:
+    seen = Observation(sequence=0)
+    reward = Reward(total=float(success), success=success)
+    timing = StepTiming(act_s=0.002, observe_s=0.010, total_s=0.012)
+    result = StepResult(results=(), observation=seen, reward=reward, state=EpisodeState.FINISHED, timing=timing)
+    turn = Turn(
+        seen=seen,
+        calls=(),
+        result=result,
+        frame=CoordinateFrame.DEVICE_PX,
+        env_s=0.013,
+        parse_error="no call" if malformed else "",
     )
-    return Played(job=Job(task=task, seed=seed, attempt=attempt), record=record, times=times)
+    return Episode(
+        spec=spec(task, seed, attempt),
+        goal="",
+        turns=(turn,),
+        final=seen,
+        state=EpisodeState.FINISHED,
+        reward=reward,
+        clock=Clock(),
+        infra_retries=0,
+    )
+
+
+def spec(task: str, seed: int, attempt: int) -> EpisodeSpec:
+    return EpisodeSpec(id=f"{task}-{seed}-{attempt}", task=task, seed=seed, split="validation")
+
+
+GONE = Dropped(spec=spec("a", 1, 0), failure="DEVICE_LOST: gone", clock=Clock(), infra_retries=2)
 
 
 def test_figures_of_an_evaluation() -> None:
-    episodes = [
+    episodes: list[Episode | Dropped] = [
         *(played("a", 0, attempt, success=attempt < 1) for attempt in range(4)),
-        *(played("b", 0, attempt, success=True, malformed=1) for attempt in range(4)),
+        *(played("b", 0, attempt, success=True, malformed=True) for attempt in range(4)),
     ]
     result = summarise("random", EvalConfig(attempts=4), episodes, wall_s=2.0)
     assert result.success == pytest.approx(0.625)  # the mean of 1/4 and 4/4
@@ -97,7 +114,7 @@ def test_figures_of_an_evaluation() -> None:
 
 
 def test_infrastructure_is_counted_apart_and_is_no_failure_of_the_policy() -> None:
-    episodes = [played("a", 0, 0, success=True), played("a", 1, 0, success=False, void=True)]
+    episodes: list[Episode | Dropped] = [played("a", 0, 0, success=True), GONE]
     result = summarise("random", EvalConfig(), episodes, wall_s=1.0)
     assert (result.success, result.episodes) == (1.0, 1)
     assert (result.infra_dropped, result.infra_retries) == (1, 2)
@@ -109,7 +126,7 @@ def test_pass_at_k_leaves_out_pairs_with_fewer_verdicts() -> None:
 
 
 def test_the_view_names_every_task_and_failure() -> None:
-    episodes = [played("settings.wifi_on", 0, 0, success=True), played("b", 1, 0, success=False, void=True)]
+    episodes: list[Episode | Dropped] = [played("settings.wifi_on", 0, 0, success=True), GONE]
     console = Console(width=100, file=io.StringIO(), record=True)
     console.print(evaluation_view(summarise("random", EvalConfig(), episodes, wall_s=1.0)))
     text = console.export_text()

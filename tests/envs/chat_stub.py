@@ -1,11 +1,15 @@
 """A chat endpoint that behaves, or misbehaves, as its model's name says. Run as a process; prints its port.
 
-good          presses Home, then finishes        text-parts    the same, content as a list of parts
-malformed     prose without a call               silent        an assistant message without content
-flaky         500 twice, then good               limited       429 with Retry-After, then good
-not-json      200 with HTML                      no-choices    200 with an empty list
-huge          an endless body                    stall         headers, then nothing
-hang-up       closes the connection              refuse        401
+good          presses Home, then finishes        text-parts     the same, content as a list of parts
+malformed     prose without a call               silent         an assistant message without content
+flaky         500 twice, then good               limited        429 with Retry-After, then good
+not-json      a proxy's page, with 200           no-choices     200 with an empty list
+huge          an endless body                    stall          headers, then nothing
+hang-up       closes the connection              refuse         401
+error         500                                cut            finish_reason "length"
+
+As a judge: right, wrong (a verdict), fenced (a verdict after thinking, in a fence), prose, out-of-range (a score of 7),
+truth (a score of true), two (two verdicts), split (0, then 1, and so on), wavering (500, then prose, then right).
 """
 
 from __future__ import annotations
@@ -14,26 +18,50 @@ import json
 import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from threading import Lock
+from typing import Any, Final
 
-CALLS = (
+CALLS: Final = (
     '<tool_call>\n{"name": "mobile_use", "arguments": {"action": "system_button", "button": "Home"}}\n</tool_call>',
     '<tool_call>\n{"name": "mobile_use", "arguments": {"action": "terminate", "status": "success"}}\n</tool_call>',
 )
-SEEN: Counter[str] = Counter()
+RIGHT: Final = '{"score": 1, "reason": "same"}'
+REPLIES: Final = {
+    "malformed": "I would tap the switch.",
+    "cut": '{"score": 1',
+    "right": RIGHT,
+    "wrong": '{"score": 0.0, "reason": "other"}',
+    "fenced": f'<think>Is {{"score": 0}} fair?</think>\n```json\n{RIGHT}\n```',
+    "prose": "I think it is right. Score: 1",
+    "out-of-range": '{"score": 7}',
+    "truth": '{"score": true}',
+    "two": f"{RIGHT}\n{RIGHT}",
+}
+SEEN: Final[Counter[str]] = Counter()
+LOCK: Final = Lock()
 
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
+    def do_GET(self) -> None:
+        """Tell how often each model was asked."""
+        self.answer(200, json.dumps(SEEN).encode())
+
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         model = body["model"]
-        SEEN[model] += 1
+        with LOCK:
+            SEEN[model] += 1
+            times = SEEN[model]
         match model:
-            case "flaky" if SEEN[model] <= 2:
+            case "error":
+                self.answer(500, b"down")
+            case "flaky" if times <= 2:
                 self.answer(500, b"down for a moment")
-            case "limited" if SEEN[model] == 1:
+            case "wavering" if times == 1:
+                self.answer(500, b"down for a moment")
+            case "limited" if times == 1:
                 self.answer(429, b"slow down", {"Retry-After": "0.05"})
             case "refuse":
                 self.answer(401, b"no such key")
@@ -48,7 +76,7 @@ class Handler(BaseHTTPRequestHandler):
             case "stall":
                 self.stall()
             case _:
-                self.answer(200, json.dumps(completion(model, body["messages"])).encode())
+                self.answer(200, json.dumps(completion(model, times, body["messages"])).encode())
 
     def answer(self, status: int, data: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
@@ -77,15 +105,18 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing: the port is the only output."""
 
 
-def completion(model: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
+def completion(model: str, times: int, messages: list[dict[str, Any]]) -> dict[str, Any]:
     turns = sum(message["role"] == "assistant" for message in messages)
-    text: Any = CALLS[min(turns, 1)]
-    if model == "malformed":
-        text = "I would tap the switch."
-    if model == "text-parts":
-        text = [{"type": "text", "text": text[:9]}, {"type": "text", "text": text[9:]}]
+    text: Any = REPLIES.get(model, CALLS[min(turns, 1)])
+    match model:
+        case "text-parts":
+            text = [{"type": "text", "text": text[:9]}, {"type": "text", "text": text[9:]}]
+        case "split":
+            text = f'{{"score": {times % 2}}}'
+        case "wavering":
+            text = "hm, right" if times == 2 else RIGHT
     message = {"role": "assistant"} if model == "silent" else {"role": "assistant", "content": text}
-    return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    return {"choices": [{"index": 0, "message": message, "finish_reason": "length" if model == "cut" else "stop"}]}
 
 
 def main() -> None:
