@@ -13,8 +13,7 @@ from functools import cached_property
 from typing import Final
 
 from rlfactory.envs.api.types import JSON, ToolStatus
-from rlfactory.envs.rewards.rubric import Part
-from rlfactory.envs.rewards.verdict import Verdict
+from rlfactory.envs.rewards.rubric import Part, Verdict
 
 _ARTICLES: Final = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION: Final = str.maketrans("", "", string.punctuation)

@@ -47,15 +47,13 @@ class EventBus:
     def __init__(self, *, max_watchers: int, queue: int) -> None:
         self._max_watchers = max_watchers
         self._queue = queue
-        self._watchers: set[_Watcher] = set()
+        self.watchers: set[_Watcher] = set()
         self._closed = False
 
     def emit(self, kind: EventKind, session: str, message: str) -> None:
         """Tell the watchers. Never waits."""
-        if not self._watchers:
-            return
         event = Event(time_s=time.time(), session=session, kind=kind, message=message)
-        for watcher in self._watchers:
+        for watcher in self.watchers:
             if watcher.session in ("", session):
                 watcher.put(event)
 
@@ -64,10 +62,10 @@ class EventBus:
 
         Raises: LimitExceeded: there are `max_watchers` already.
         """
-        if len(self._watchers) >= self._max_watchers:
+        if len(self.watchers) >= self._max_watchers:
             raise LimitExceeded(f"{self._max_watchers} clients watch already (max_watchers)")
         watcher = _Watcher(session, self._queue)
-        self._watchers.add(watcher)
+        self.watchers.add(watcher)
         return self._events(watcher)
 
     async def _events(self, watcher: _Watcher) -> AsyncIterator[Event]:
@@ -80,10 +78,10 @@ class EventBus:
                 if not self._closed:
                     watcher.arrived.clear()
         finally:
-            self._watchers.discard(watcher)
+            self.watchers.discard(watcher)
 
     def close(self) -> None:
         """End every watcher's stream after what it has not read yet."""
         self._closed = True
-        for watcher in self._watchers:
+        for watcher in self.watchers:
             watcher.arrived.set()

@@ -52,11 +52,6 @@ class _Tenant:
     """By the event loop's clock."""
     timer: asyncio.TimerHandle | None = None
 
-    def renew(self, now_s: float) -> None:
-        self.expires_at_s = now_s + self.lease_s
-        if self.session.phone is not None:
-            self.session.phone.renew()
-
 
 class SessionHost:
     """All sessions of a service. An async context manager that closes them at its end.
@@ -291,8 +286,10 @@ class SessionHost:
         """See `rlfactory.envs.service.session.Listener`."""
         self.counters["steps"] += 1
         self.metrics.step_s.observe(result.timing.total_s)
-        reward = result.reward
-        self.events.emit("step", session_id, f"{result.state}, progress {reward.progress:g}, reward {reward.total:g}")
+        if self.events.watchers:
+            reward = result.reward
+            message = f"{result.state}, progress {reward.progress:g}, reward {reward.total:g}"
+            self.events.emit("step", session_id, message)
 
     def went_void(self, session_id: str, error: RLFactoryError) -> None:
         """See `rlfactory.envs.service.session.Listener`."""
@@ -354,10 +351,17 @@ class SessionHost:
         if tenant is None:
             return time.time()
         loop = asyncio.get_running_loop()
-        tenant.renew(loop.time())
+        tenant.expires_at_s = loop.time() + tenant.lease_s
         if tenant.timer is None:
-            tenant.timer = loop.call_at(tenant.expires_at_s, self._check_lease, session_id)
+            self._watch_lease(tenant)
         return time.time() + tenant.lease_s
+
+    def _watch_lease(self, tenant: _Tenant) -> None:
+        """Look again when the lease ends; the phone's, which is longer, is renewed for so long."""
+        if tenant.session.phone is not None:
+            tenant.session.phone.renew()
+        loop = asyncio.get_running_loop()
+        tenant.timer = loop.call_at(tenant.expires_at_s, self._check_lease, tenant.session.id)
 
     def _check_lease(self, session_id: str) -> None:
         """Close the session if its lease has run out, else look again when it would."""
@@ -366,9 +370,9 @@ class SessionHost:
             return
         loop = asyncio.get_running_loop()
         if tenant.session.busy:
-            tenant.renew(loop.time())
+            tenant.expires_at_s = loop.time() + tenant.lease_s
         if loop.time() < tenant.expires_at_s:
-            tenant.timer = loop.call_at(tenant.expires_at_s, self._check_lease, session_id)
+            self._watch_lease(tenant)
             return
         self.counters["leases_expired"] += 1
         self.events.emit("lease_expired", session_id, f"not renewed for {tenant.lease_s:g} s")

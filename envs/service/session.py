@@ -37,20 +37,17 @@ from rlfactory.envs.api.types import (
     ToolResult,
     ToolSchema,
 )
-from rlfactory.envs.rewards.rubric import Rubric
-from rlfactory.envs.rewards.verdict import Judge
+from rlfactory.envs.rewards.rubric import Judge, Rubric
 from rlfactory.envs.service.goldens import EpisodeKey
 from rlfactory.envs.service.limits import Limits
 from rlfactory.envs.service.observer import PhoneObserver, SentImages
 from rlfactory.envs.service.once import AtMostOnce
 from rlfactory.envs.service.services import Services
 from rlfactory.envs.tasks.task import Outcome, PlayedCall, Task
-from rlfactory.envs.tools.finish import Ending, FinishTool
-from rlfactory.envs.tools.phone import PhoneClock, PhoneTool
 from rlfactory.envs.tools.registry import ToolRegistry
 from rlfactory.envs.tools.runtime.executor import Executor
 from rlfactory.envs.tools.runtime.runtime import ToolRuntime
-from rlfactory.envs.tools.tool import Tool, ToolContext
+from rlfactory.envs.tools.tool import PhoneClock, Tool, ToolContext, TurnRecord
 from rlfactory.envs.wire.faults import device_failure
 
 OBSERVE_SHARE: Final = 0.25
@@ -139,6 +136,7 @@ class Session:
         self._rubric = episode.task.rubric() or episode.rubric
         self._calls: tuple[PlayedCall, ...] = ()
         self._tools: dict[str, Tool] = {}
+        self._record = TurnRecord()
         self._executor = Executor(
             self._tools, max_output_chars=episode.limits.max_output_chars, runtime=episode.runtime
         )
@@ -206,6 +204,7 @@ class Session:
             coordinates=self.episode.options.coordinates,
             screen=self._observer.screen_size if self._observer else lambda: nothing,
             services=self.episode.services,
+            record=self._record,
         )
 
     # --- being looked at ---------------------------------------------------------------------------------------------
@@ -273,14 +272,14 @@ class Session:
     async def _play(self, calls: Sequence[ToolCall]) -> Played:
         started = time.perf_counter()
         timeout_s = self.episode.options.step_timeout_s
-        clock = self._fresh_clock()
+        clock = self._record.clock = PhoneClock()
         results = await self._executor.run(calls, timeout_s=timeout_s * (1 - OBSERVE_SHARE))
         ran = time.perf_counter()
         self.turns += 1
         self._calls += tuple(
             PlayedCall(turn=self.turns, call=call, result=result) for call, result in zip(calls, results, strict=True)
         )
-        if self._ending() is not None:
+        if self._record.ending is not None:
             self.state = EpisodeState.FINISHED
         elif self.turns >= self.episode.max_turns:
             self.state = EpisodeState.TRUNCATED
@@ -312,7 +311,7 @@ class Session:
 
     async def _judge_now(self, timeout_s: float) -> None:
         """Raises: EnvironmentFault: the task's checks are broken. JudgeError: no verdict, or none in time."""
-        ending = self._ending()
+        ending = self._record.ending
         outcome = Outcome(
             state=self._now,
             initial=self._initial,
@@ -334,17 +333,6 @@ class Session:
                 return await self.episode.task.verify(outcome, services=services, timeout_s=timeout_s)
         except TimeoutError:
             raise JudgeError(f"no verdict on {self.episode.key.task} within {timeout_s:.1f} seconds") from None
-
-    def _ending(self) -> Ending | None:
-        tool = self._tools.get("finish")
-        return tool.ending if isinstance(tool, FinishTool) else None
-
-    def _fresh_clock(self) -> PhoneClock:
-        tool = self._tools.get("phone")
-        clock = PhoneClock()
-        if isinstance(tool, PhoneTool):
-            tool.clock = clock
-        return clock
 
     # --- ending ------------------------------------------------------------------------------------------------------
 

@@ -166,7 +166,7 @@ def _server(name: str, entry: Mapping[str, Any], place: _Place) -> McpConfig:
 def _made(kind: Callable[..., C], content: object, place: _Place) -> C:
     """Return a config object from its mapping."""
     given = _mapping(content, place)
-    fields = {each.name for each in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    fields = {each.name for each in dataclasses.fields(kind) if each.init}  # type: ignore[arg-type]
     _known(given, fields, place)
     try:
         return kind(**given)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from rlfactory.envs.api.types import JSON, ToolSchema
 from rlfactory.envs.tools.arguments import read_choice, read_text, refuse_unknown
-from rlfactory.envs.tools.tool import CallContext, Tool, ToolContext
+from rlfactory.envs.tools.tool import CallContext, Ending, Tool, ToolContext
 
 MAX_ANSWER_CHARS: Final = 4_000
 
@@ -30,28 +29,20 @@ FINISH_SCHEMA: Final = ToolSchema(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ending:
-    """What the agent said at the end."""
-
-    claimed_success: bool
-    answer: str
-
-
 class FinishTool(Tool):
-    """Records the ending; the session reads it after the step."""
+    """Records the ending."""
 
     schema = FINISH_SCHEMA
     ends_episode = True
 
     def __init__(self, context: ToolContext) -> None:
-        self.ending: Ending | None = None
+        self._record = context.record
 
     async def call(self, arguments: Mapping[str, JSON], context: CallContext) -> str:
         refuse_unknown(arguments, ("status", "answer"))
         status = read_choice(arguments, "status", ("success", "failure"), default="success")
         answer = read_text(arguments, "answer", max_chars=MAX_ANSWER_CHARS, default="")
-        self.ending = Ending(claimed_success=status == "success", answer=answer)
+        self._record.ending = Ending(claimed_success=status == "success", answer=answer)
         return "The episode is over."
 
     def fork(self, context: ToolContext) -> FinishTool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from rlfactory.emulators.device.device import (
@@ -160,17 +159,6 @@ def _scroll(arguments: Arguments, middle: tuple[int, int], size: ScreenSize) -> 
     )
 
 
-@dataclass(kw_only=True, slots=True)
-class PhoneClock:
-    """Where the time of phone calls went, in seconds, and how many calls reached the phone; the session resets it."""
-
-    act_s: float = 0.0
-    settle_s: float = 0.0
-    actions: int = 0
-    slow_s: float = 0.0
-    """What the phone took beyond what was asked of it, screens that never rest left out."""
-
-
 class PhoneTool(Tool):
     """Acts on the session's phone and waits until its screen is at rest."""
 
@@ -181,7 +169,6 @@ class PhoneTool(Tool):
         if context.device is None:
             raise ValueError("the tool 'phone' needs a phone: the task must set needs_device")
         self.schema = phone_schema(context.coordinates, context.screen())
-        self.clock = PhoneClock()
         self._device = context.device
         self._context = context
 
@@ -197,17 +184,17 @@ class PhoneTool(Tool):
         except ActionRejected as error:
             raise Rejected(str(error)) from error
         acted = time.perf_counter()
-        self.clock.actions += 1
-        self.clock.act_s += acted - started
+        clock = self._context.record.clock
+        clock.actions += 1
         settled = await self._device.settle(timeout_s=max(0.0, min(SETTLE_TIMEOUT_S, deadline - acted)))
         settle_s = time.perf_counter() - acted
-        self.clock.settle_s += settle_s
-        self.clock.slow_s += max(0.0, acted - started - duration_s(action))
-        self.clock.slow_s += settle_s if settled.reason != "deadline" else 0.0
+        clock.settle_s += settle_s
+        clock.slow_s += max(0.0, acted - started - duration_s(action))
+        clock.slow_s += settle_s if settled.reason != "deadline" else 0.0
         return "Done."
 
     def answer_for_lateness(self) -> None:
-        clock = self.clock
+        clock = self._context.record.clock
         if clock.slow_s > SLOW_S * clock.actions:
             raise DeviceTimeout(
                 f"{self._device.info.serial} is slow: {clock.slow_s:.1f} s for {clock.actions} actions of this turn"

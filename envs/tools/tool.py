@@ -25,6 +25,33 @@ class ToolError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Ending:
+    """What the agent said at the end."""
+
+    claimed_success: bool
+    answer: str
+
+
+@dataclass(kw_only=True, slots=True)
+class PhoneClock:
+    """Where the time of a turn's phone calls went, in seconds, and how many calls reached the phone."""
+
+    settle_s: float = 0.0
+    actions: int = 0
+    slow_s: float = 0.0
+    """What the phone took beyond what was asked of it, screens that never rest left out."""
+
+
+@dataclass(kw_only=True, slots=True)
+class TurnRecord:
+    """What tools tell their session. It begins each turn with a new clock."""
+
+    clock: PhoneClock = field(default_factory=PhoneClock)
+    ending: Ending | None = None
+    """Set by the tool that ended the episode."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ToolContext:
     """What a tool may know of its session."""
 
@@ -36,6 +63,7 @@ class ToolContext:
     """Returns the sizes of the latest observation: coordinates refer to what the model saw last."""
     services: Services = field(default_factory=Services)
     """Shared by all sessions of the service."""
+    record: TurnRecord = field(default_factory=TurnRecord)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,8 +10,7 @@ from functools import partial
 from typing import ClassVar, Final, Self
 
 from rlfactory.envs.api.types import Split, ToolStatus
-from rlfactory.envs.rewards.rubric import SUCCESS, Part, Rubric
-from rlfactory.envs.rewards.verdict import Verdict
+from rlfactory.envs.rewards.rubric import SUCCESS, Part, Rubric, Verdict
 from rlfactory.envs.sandbox.sandboxes import Sandboxes
 from rlfactory.envs.sandbox.tool import PythonTool
 from rlfactory.envs.service.services import Services

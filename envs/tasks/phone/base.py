@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.errors import CommandFailed
+from rlfactory.emulators.device.state import DeviceState
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.table import frozen, read_table
@@ -115,6 +116,11 @@ def literal(key: str) -> str:
 
 def matches(key: str, patterns: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(key, pattern) for pattern in patterns)
+
+
+def flag(state: DeviceState, key: str) -> bool:
+    """Tell whether a setting stands for "on"; one that is not there is off."""
+    return state.get(key, "0") not in {"0", "", "null"}
 
 
 def same_answer(given: str, wanted: str) -> bool:

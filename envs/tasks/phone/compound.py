@@ -11,12 +11,12 @@ from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.phone import clock_flows, contact_flows, flows, note_flows
-from rlfactory.envs.tasks.phone.base import PhoneTask, literal, run, same_answer
+from rlfactory.envs.tasks.phone.base import PhoneTask, flag, literal, run, same_answer
 from rlfactory.envs.tasks.phone.clock import rings
 from rlfactory.envs.tasks.phone.contacts import contact_pattern, is_created
 from rlfactory.envs.tasks.phone.notes import Note, draw_notes, seed_notes
 from rlfactory.envs.tasks.phone.pools import Person, people
-from rlfactory.envs.tasks.phone.reading import contact_names, flag, holds_text
+from rlfactory.envs.tasks.phone.reading import contact_names, holds_text
 from rlfactory.envs.tasks.phone.seeding import seed_alarms, seed_contacts
 from rlfactory.envs.tasks.phone.settings import WIFI
 from rlfactory.envs.tasks.phone.times import Time, draw_times

@@ -12,9 +12,8 @@ from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.phone import flows
-from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, pick, run, same_answer, sample
+from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, flag, pick, run, same_answer, sample
 from rlfactory.envs.tasks.phone.pools import DEVICE_NAMES, POOLS, pool_of
-from rlfactory.envs.tasks.phone.reading import flag
 from rlfactory.envs.tasks.task import Outcome
 
 DEVICE_NAME = "settings/global/device_name"

@@ -42,11 +42,6 @@ def _md5(text: str) -> str:
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
-def flag(state: DeviceState, key: str) -> bool:
-    """Tell whether a setting stands for "on"; one that is not there is off."""
-    return state.get(key, "0") not in {"0", "", "null"}
-
-
 def alarms_at(state: DeviceState, time: str) -> dict[str, str]:
     """Return label -> "on" or "off" of the alarms at "07:25"."""
     prefix = f"alarms/{time}/"

@@ -11,8 +11,7 @@ from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.phone import flows
-from rlfactory.envs.tasks.phone.base import PhoneTask, run
-from rlfactory.envs.tasks.phone.reading import flag
+from rlfactory.envs.tasks.phone.base import PhoneTask, flag, run
 from rlfactory.envs.tasks.task import Outcome
 
 WIFI = "settings/global/wifi_on"

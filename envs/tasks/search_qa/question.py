@@ -7,9 +7,8 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from rlfactory.envs.rewards.rubric import Part, Rubric
+from rlfactory.envs.rewards.rubric import Part, Rubric, Verdict
 from rlfactory.envs.rewards.text import SearchR1Reward, answer_part, exact_match, f1, format_part
-from rlfactory.envs.rewards.verdict import Verdict
 from rlfactory.envs.tasks.task import Check, Outcome, Task
 
 SEARCH: Final = "search"

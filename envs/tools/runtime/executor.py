@@ -31,6 +31,8 @@ class Executor:
         Raises: DeviceError, RLFactoryError: what the tools stand on failed; other calls were cancelled.
         """
         deadline = time.monotonic() + timeout_s
+        if len(calls) == 1:
+            return (await self._run_one(calls[0], deadline),)
         results: list[ToolResult] = []
         batch: list[ToolCall] = []
         for index, call in enumerate(calls):

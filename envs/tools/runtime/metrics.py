@@ -25,10 +25,6 @@ class ToolMeter:
     running: Gauge
     waiting: Gauge
 
-    def ended(self, status: ToolStatus, duration_s: float) -> None:
-        self.statuses[status].inc()
-        self.seconds.observe(duration_s)
-
     def count(self, event: str) -> None:
         self.events[event].inc()
 
@@ -50,13 +46,14 @@ class ToolMetrics:
         self._waiting = Gauge(
             "rlfactory_tool_waiting", "Calls that wait for a place.", ("tool",), registry=self.registry
         )
-        self._meters: dict[str, ToolMeter] = {}
+        self.meters: dict[str, ToolMeter] = {}
+        """Of the tools that were called."""
 
     def of(self, tool: str) -> ToolMeter:
         """Return the counters of one tool."""
-        meter = self._meters.get(tool)
+        meter = self.meters.get(tool)
         if meter is None:
-            meter = self._meters[tool] = ToolMeter(
+            meter = self.meters[tool] = ToolMeter(
                 statuses={status: self._calls.labels(tool, status.value) for status in ToolStatus},
                 events={event: self._events.labels(tool, event) for event in EVENTS},
                 seconds=self._seconds.labels(tool),
@@ -76,7 +73,7 @@ class ToolMetrics:
                 ]
                 if (value := _value(counter))
             }
-            for tool, meter in self._meters.items()
+            for tool, meter in self.meters.items()
         }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +36,8 @@ class ToolPolicy:
     breaker_rest_s: float = 10.0
     max_output_chars: int | None = None
     """Of one result; the middle of a longer one is cut out, and says so. None: the service's limit."""
+    plain: bool = field(init=False, repr=False, compare=False)
+    """Nothing is asked for but a place and the step's deadline."""
 
     def __post_init__(self) -> None:
         positive = (
@@ -60,6 +62,9 @@ class ToolPolicy:
         for name in ("cache_ttl_s", "hedge_after_s"):
             if getattr(self, name) is not None and not self.pure:
                 raise ValueError(f"{name} is set, but only answers of a pure tool are shared")
+        asked = (self.timeout_s, self.attempt_timeout_s, self.concurrency, self.breaker_failures)
+        plain = not self.pure and self.attempts == 1 and all(each is None for each in asked)
+        object.__setattr__(self, "plain", plain)
 
 
 DEFAULT_POLICY = ToolPolicy()

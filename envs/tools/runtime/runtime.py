@@ -1,8 +1,8 @@
 """Carries out single calls for all sessions of a service, as each tool's policy asks.
 
 A call passes, from the outside in: cache and single flight (pure tools), circuit breaker, attempts (idempotent tools),
-hedging (pure tools), places, deadline. What comes out is a status and words for the model; only failures of what the
-tools stand on are exceptions.
+hedging (pure tools), places, deadline. One whose policy asks for none of these goes straight to its place. What comes
+out is a status and words for the model; only failures of what the tools stand on are exceptions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rlfactory.envs.api.types import ToolCall, ToolStatus
 from rlfactory.envs.tools.runtime.breaker import CircuitBreaker
 from rlfactory.envs.tools.runtime.cache import ResultCache, cache_key
 from rlfactory.envs.tools.runtime.metrics import ToolMeter, ToolMetrics
-from rlfactory.envs.tools.runtime.places import NoPlace, Places
+from rlfactory.envs.tools.runtime.policy import ToolPolicy
 from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolError
 
 MAX_CACHED_CHARS: Final = 1_000_000
@@ -45,6 +45,10 @@ class RuntimeConfig:
             raise ValueError(f"cancel_grace_s must not be below 0, got {self.cancel_grace_s}")
 
 
+class _NoPlace(Exception):
+    """No place became free in time."""
+
+
 class _Late(Exception):
     """An attempt did not end by its deadline, and was cancelled."""
 
@@ -62,12 +66,6 @@ class _Job:
 
     def left_s(self) -> float:
         return self.deadline_s - time.monotonic()
-
-    def begin(self) -> None:
-        """The first attempt has its place: now the tool's own timeout counts."""
-        if not self.placed and self.tool.policy.timeout_s is not None:
-            self.deadline_s = min(self.deadline_s, time.monotonic() + self.tool.policy.timeout_s)
-        self.placed = True
 
 
 @dataclass(slots=True)
@@ -91,7 +89,8 @@ class ToolRuntime:
         self.config = config or RuntimeConfig()
         self.cache = cache or ResultCache()
         self.metrics = metrics or ToolMetrics()
-        self._places = Places(self.config.concurrency)
+        self._total = asyncio.Semaphore(self.config.concurrency)
+        self._own_places: dict[str, asyncio.Semaphore] = {}
         self._breakers: dict[str, CircuitBreaker] = {}
         self._flights: dict[str, _Flight] = {}
         self._ending: set[asyncio.Task[Any]] = set()
@@ -116,11 +115,13 @@ class ToolRuntime:
         Raises: DeviceError, RLFactoryError: what the tool stands on failed.
         """
         started = time.monotonic()
-        meter = self.metrics.of(call.name)
+        meter = self.metrics.meters.get(call.name) or self.metrics.of(call.name)
         status = ToolStatus.CANCELLED
         try:
             if timeout_s <= 0:
                 status, text = ToolStatus.TIMEOUT, NO_TIME
+            elif tool.policy.plain:
+                status, text = await self._attempt(_Job(tool, call, meter, started + timeout_s))
             elif tool.policy.pure:
                 status, text = await self._shared(tool, call, meter, timeout_s)
             else:
@@ -129,7 +130,8 @@ class ToolRuntime:
             status = ToolStatus.ERROR
             raise
         finally:
-            meter.ended(status, time.monotonic() - started)
+            meter.statuses[status].inc()
+            meter.seconds.observe(time.monotonic() - started)
         return status, text
 
     # --- pure tools --------------------------------------------------------------------------------------------------
@@ -258,20 +260,35 @@ class ToolRuntime:
     # --- one attempt -------------------------------------------------------------------------------------------------
 
     async def _attempt(self, job: _Job) -> Ended:
-        policy = job.tool.policy
+        """Run once: in a place of the tool's own, if it has such, and in one of the total."""
+        policy, meter = job.tool.policy, job.meter
+        places = self._places(job.call.name, policy) if policy.concurrency is not None else ()
+        if policy.counted:
+            places = (*places, self._total)
+        held: list[asyncio.Semaphore] = []
         waiting_s = time.monotonic()
         try:
-            async with self._places.place(job.call.name, policy, job.meter, job.deadline_s):
-                job.begin()
-                timeout_s = min(job.left_s(), policy.attempt_timeout_s or float("inf"))
-                job.meter.running.inc()
-                try:
-                    return await self._outcome(job, timeout_s)
-                finally:
-                    job.meter.running.dec()
-        except NoPlace:
+            for place in places:
+                if place.locked():
+                    await _wait_for(place, meter, job.deadline_s)
+                else:
+                    await place.acquire()  # without suspending
+                held.append(place)
+            now_s = time.monotonic()
+            if not job.placed and policy.timeout_s is not None:  # the tool's own timeout counts from its first place on
+                job.deadline_s = min(job.deadline_s, now_s + policy.timeout_s)
+            job.placed = True
+            meter.running.inc()
+            try:
+                return await self._outcome(job, min(job.deadline_s - now_s, policy.attempt_timeout_s or float("inf")))
+            finally:
+                meter.running.dec()
+        except _NoPlace:
             waited_s = time.monotonic() - waiting_s
             return ToolStatus.TIMEOUT, f"not run: no place became free within {waited_s:.1f} seconds"
+        finally:
+            for place in reversed(held):
+                place.release()
 
     async def _outcome(self, job: _Job, timeout_s: float) -> Ended:
         tool = job.tool
@@ -290,6 +307,13 @@ class ToolRuntime:
             raise
         except Exception as error:  # noqa: BLE001 - a tool's bug is that tool's failure; the model is told, as of any other
             return ToolStatus.ERROR, f"the tool failed: {type(error).__name__}: {error}"
+
+    def _places(self, tool: str, policy: ToolPolicy) -> tuple[asyncio.Semaphore, ...]:
+        """Return the tool's own places, which are taken first: a slow tool cannot take all of the total."""
+        assert policy.concurrency is not None
+        if tool not in self._own_places:
+            self._own_places[tool] = asyncio.Semaphore(policy.concurrency)
+        return (self._own_places[tool],)
 
     async def _bounded(self, work: Coroutine[Any, Any, str], timeout_s: float, meter: ToolMeter) -> str:
         """Await work in a task of its own, so that one which swallows its cancellation holds nobody up."""
@@ -320,6 +344,18 @@ class ToolRuntime:
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
         task.add_done_callback(_retrieve)
+
+
+async def _wait_for(place: asyncio.Semaphore, meter: ToolMeter, deadline_s: float) -> None:
+    """Take a place; who waits longest is next. Raises: _NoPlace: none until the deadline (monotonic)."""
+    meter.waiting.inc()
+    try:
+        async with asyncio.timeout(deadline_s - time.monotonic()):
+            await place.acquire()
+    except TimeoutError:
+        raise _NoPlace from None
+    finally:
+        meter.waiting.dec()
 
 
 def late(timeout_s: float) -> str:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.rewards.rubric import PROGRESS, SUCCESS, Part, Rubric
-from rlfactory.envs.rewards.verdict import MAX_SIDE_EFFECTS, Judge
+from rlfactory.envs.rewards.rubric import MAX_SIDE_EFFECTS, PROGRESS, SUCCESS, Judge, Part, Rubric
 from rlfactory.envs.tasks.task import Check, Outcome, Task
 
 

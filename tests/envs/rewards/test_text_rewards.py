@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlfactory.envs.api.types import ToolCall, ToolResult, ToolStatus
-from rlfactory.envs.rewards.rubric import Rubric
+from rlfactory.envs.rewards.rubric import Rubric, Verdict
 from rlfactory.envs.rewards.text import (
     JsonShape,
     SearchR1Reward,
@@ -26,7 +26,6 @@ from rlfactory.envs.rewards.text import (
     turns_penalty,
     verified_part,
 )
-from rlfactory.envs.rewards.verdict import Verdict
 from rlfactory.envs.tasks.task import Outcome, PlayedCall
 
 
