@@ -17,6 +17,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from rlfactory.envs.tools.runtime.policy import ToolPolicy
 
+KEPT_IDLE_S: Final = 2.0
+"""A connection without a request is kept for so long. Servers close theirs after 5 s and more; who keeps them as long
+as the server does sends requests into connections that are being closed."""
 MAX_STDERR: Final = 500
 """Characters of a server's last words that an error shows."""
 
@@ -139,7 +142,7 @@ class Transport:
                 client = httpx2.AsyncClient(
                     headers=dict(config.headers),
                     timeout=httpx2.Timeout(30, read=None),  # a call's own deadline is kept by who makes it
-                    limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
+                    limits=httpx2.Limits(max_keepalive_connections=64, keepalive_expiry=KEPT_IDLE_S),
                 )
                 await stack.enter_async_context(client)
                 return await stack.enter_async_context(streamable_http_client(config.url, http_client=client))

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from httpcore2._async import http11
 
 from rlfactory.envs.api.coordinates import ScreenSize
 from rlfactory.envs.api.types import CoordinateFrame, ToolCall, ToolStatus
@@ -144,6 +147,52 @@ async def test_512_calls_in_flight_and_none_lost(kind):
         async with example("http", port), McpServer(http(port)) as server:
             results = await executor(server).run(calls, timeout_s=60)
     assert [(result.status, result.text) for result in results] == [(ToolStatus.OK, f"word {n}") for n in range(512)]
+
+
+class Impatient:
+    """A proxy that, once told to, closes the connections there are as soon as another request comes over them."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._connections: set[asyncio.StreamWriter] = set()
+        self._stale: set[asyncio.StreamWriter] = set()
+        self.closed = 0
+
+    def tire(self) -> None:
+        self._stale |= self._connections
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections.add(writer)
+        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", self._port)
+        answering = asyncio.create_task(self._answer(inner_reader, writer))
+        try:
+            while data := await reader.read(1 << 16):
+                if writer in self._stale and data.startswith((b"POST ", b"GET ")):
+                    self.closed += 1
+                    break
+                inner_writer.write(data)
+        finally:
+            answering.cancel()
+            for each in (inner_writer, writer):
+                each.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+
+
+async def test_a_connection_that_the_server_is_about_to_close_is_not_used_again(monkeypatch):
+    port = free_port()
+    async with example("http", port):
+        proxy = Impatient(port)
+        listener = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+        async with listener, McpServer(http(listener.sockets[0].getsockname()[1])) as server:
+            assert await one(server, "add", a=2, b=3) == (ToolStatus.OK, "5")
+            proxy.tire()
+            later = SimpleNamespace(monotonic=lambda: time.monotonic() + 4)  # servers wait for 5 s
+            monkeypatch.setattr(http11, "time", later)
+            assert await one(server, "add", a=4, b=3) == (ToolStatus.OK, "7")
+            assert not proxy.closed
 
 
 async def test_what_cannot_be_reached_says_why(tmp_path):
