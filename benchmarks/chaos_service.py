@@ -114,11 +114,11 @@ class ServiceUnderFire:
     async def _start(self) -> None:
         self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "rlfactory", "serve", "--json", "--port", str(self.port)),
-            *("--parent-pid", str(os.getpid()), "--transport", self.transport),
+            *("--stop-on-eof", "--transport", self.transport),
             *("--phones", str(self.phones), "--spares", str(self.spares)),
             *("--phones-per-host", str(self.phones_per_host), "--max-sessions", str(4 * self.phones)),
             *("--width", str(self.size[0]), "--height", str(self.size[1])),
-            stdin=DEVNULL,
+            stdin=PIPE,
             stdout=PIPE,
             stderr=sys.stderr if os.environ.get("CHAOS_VERBOSE") else DEVNULL,
         )

@@ -63,6 +63,7 @@ async def slow_service(sessions: int, step_s: float) -> AsyncIterator[tuple[str,
     """Run a service with slow phones for the block; give its address and its process."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "benchmarks.slow_phones", "--phones", str(sessions), "--step-s", str(step_s)),
+        stdin=PIPE,
         stdout=PIPE,
     )
     assert process.stdout is not None
@@ -112,6 +113,7 @@ async def drive_in_child(address: str, sessions: int, duration_s: float) -> Seen
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "benchmarks.load", "--drive", address),
         *("--sessions", str(sessions), "--duration-s", str(duration_s)),
+        stdin=PIPE,
         stdout=PIPE,
     )
     output, _ = await process.communicate()

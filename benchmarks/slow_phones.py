@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import itertools
 import json
-import os
 import random
 from collections.abc import Sequence
 from types import MappingProxyType
@@ -40,8 +39,8 @@ from rlfactory.envs.service.limits import Limits
 from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.processes.child import when_parent_ends
 from rlfactory.processes.event_loop import run
-from rlfactory.processes.lifeline import when_gone
 
 if TYPE_CHECKING:
     from rlfactory.envs.tasks.hand import Hand
@@ -179,12 +178,10 @@ class Waiting(Task):
 async def serve(phones: int, step_s: float) -> None:
     """Serve until the parent ends."""
     config = ServerConfig(limits=Limits(max_sessions=phones, max_turns=10_000), drain_s=1.0)
-    gone = asyncio.Event()
+    gone, loop = asyncio.Event(), asyncio.get_running_loop()
+    when_parent_ends(lambda: loop.call_soon_threadsafe(gone.set))
     tasks, pool = TaskRegistry((Waiting,)), PoolConfig(phones=phones)
-    async with (
-        serving(config, phones=SlowSource(step_s), pool=pool, tasks=tasks) as server,
-        when_gone(os.getppid(), gone.set),
-    ):
+    async with serving(config, phones=SlowSource(step_s), pool=pool, tasks=tasks) as server:
         print(json.dumps({"address": server.address}), flush=True)
         await gone.wait()
 

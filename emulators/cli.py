@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
-import time
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from rlfactory.emulators.device.errors import DeviceError, DeviceUnsupported
-from rlfactory.emulators.sources.standing_options import Backend
-
-if TYPE_CHECKING:
-    from rlfactory.emulators.sources.standing import StandingConfig
-    from rlfactory.processes.docker.engine import Engine
+from rlfactory.emulators.device.errors import DeviceError
+from rlfactory.emulators.sources.kinds import STANDING, SourceKind, read_kind
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 phones_app = typer.Typer(no_args_is_help=True, help="Phones that adb can reach.")
 app.add_typer(phones_app, name="emulators")
 
+BACKENDS = tuple(kind.backend for kind in STANDING)
 EngineUrl = Annotated[
     str, typer.Option("--docker-host", envvar="DOCKER_HOST", help="The Docker engine; empty: this machine's.")
 ]
@@ -36,7 +29,10 @@ def emulators() -> None:
 
 @phones_app.command()
 def up(
-    backend: Annotated[Backend, typer.Option(help="What the phones are.")] = Backend.SIMULATOR,
+    backend: Annotated[
+        SourceKind,
+        typer.Option(parser=read_kind(STANDING, BACKENDS), metavar=f"[{'|'.join(BACKENDS)}]", help="What they are."),
+    ] = "simulator",  # type: ignore[assignment]
     phones: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 1,
     phones_per_container: Annotated[int, typer.Option(min=1, max=64, help="Of simulated phones.")] = 8,
     width: Annotated[int, typer.Option(min=160, max=4096, help="Of the screen, in pixels.")] = 1080,
@@ -59,25 +55,23 @@ def up(
     as_json: AsJson = False,
 ) -> None:
     """Start phones. They stand until `down`; with backend process, until Ctrl-C or SIGTERM."""
-    from rlfactory.emulators.simulator.phone import PhoneConfig
-
-    if port and backend is not Backend.PROCESS:
+    if port and backend is not SourceKind.ADB:
         raise DeviceError("--port is for --backend process: phones in containers have addresses of their own")
     match backend:
-        case Backend.PROCESS:
+        case SourceKind.ADB:
             from rlfactory.emulators.sources.foreground import serve_phones
 
-            config = PhoneConfig(width_px=width, height_px=height, clock="realtime" if realtime else "virtual")
-            serve_phones(config, phones, first_port=port, as_json=as_json)
-        case Backend.ATTACHED:
+            serve_phones(phones, width_px=width, height_px=height, realtime=realtime, first_port=port, as_json=as_json)
+        case SourceKind.ATTACHED:
             from rlfactory.emulators.sources.attached_view import show_attached
 
             asyncio.run(show_attached(serial or [], adb_port=adb_port, as_json=as_json))
         case _:
             from rlfactory.emulators.sources.standing import StandingConfig
+            from rlfactory.emulators.sources.standing_view import start_standing
 
-            standing = StandingConfig(
-                backend=backend,
+            config = StandingConfig(
+                kind=backend,
                 phones=phones,
                 phones_per_container=phones_per_container,
                 width_px=width,
@@ -87,43 +81,15 @@ def up(
                 cpus=cpus,
                 allow=tuple(allow or ()),
             )
-            with _engine(docker_host, backend) as engine:
-                _up(engine, standing, as_json=as_json)
-
-
-NO_SESSIONS = "redroid has no snapshots: adb drives these phones, but no session of `rlfactory serve` begins on one"
-
-
-def _up(engine: Engine, config: StandingConfig, *, as_json: bool) -> None:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from rlfactory.emulators.sources.preflight import require
-    from rlfactory.emulators.sources.standing import list_phones, start_phones
-
-    console = Console(stderr=True, highlight=False)
-    if reaped := engine.reap():
-        console.print(f"removed what {len(reaped)} dead cells had left")
-    require(engine, config)
-    columns = (TextColumn("[bold]phones"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task("phones", total=config.phones)
-        started = asyncio.run(start_phones(engine, config, ready=lambda count: progress.advance(bar, count)))
-    phones = list_phones(engine, now_s=time.time())
-    _show([asdict(phone) for phone in phones if phone.serial in started], as_json=as_json)
-    if not as_json:
-        console.print("adb connect SERIAL reaches one; rlfactory emulators down removes them all")
-    if config.backend is Backend.REDROID:
-        console.print(NO_SESSIONS)
+            start_standing(config, docker_host, as_json=as_json)
 
 
 @phones_app.command()
 def ls(docker_host: EngineUrl = "", as_json: AsJson = False) -> None:
     """List the phones in containers, those of running services too."""
-    from rlfactory.emulators.sources.standing import list_phones
+    from rlfactory.emulators.sources.standing_view import show_standing
 
-    with _engine(docker_host) as engine:
-        _show([asdict(phone) for phone in list_phones(engine, now_s=time.time())], as_json=as_json)
+    show_standing(docker_host, as_json=as_json)
 
 
 @phones_app.command()
@@ -133,10 +99,9 @@ def logs(
     docker_host: EngineUrl = "",
 ) -> None:
     """Print what a phone's container wrote."""
-    from rlfactory.emulators.sources.standing import find_cell
+    from rlfactory.emulators.sources.standing_view import show_logs
 
-    with _engine(docker_host) as engine:
-        typer.echo(engine.logs(find_cell(engine, phone).id, tail=tail), nl=False)
+    show_logs(phone, docker_host, tail=tail)
 
 
 @phones_app.command()
@@ -160,39 +125,6 @@ def down(
     as_json: AsJson = False,
 ) -> None:
     """Remove what `up` made and what dead processes left: containers and networks with our labels, nothing else."""
-    from rlfactory.emulators.sources.standing import find_cell
-    from rlfactory.processes.docker.spec import Scope
+    from rlfactory.emulators.sources.standing_view import remove_standing
 
-    with _engine(docker_host) as engine:
-        if phones:
-            removed = sorted({find_cell(engine, phone).cell for phone in phones})
-            for cell in removed:
-                engine.remove_cell(cell)
-        else:
-            removed = engine.remove_all(scope=None if everything else Scope.STANDING)
-    if as_json:
-        typer.echo(json.dumps({"removed": removed}))
-    else:
-        typer.echo(f"removed {len(removed)} container{'' if len(removed) == 1 else 's'} with their networks")
-
-
-def _engine(url: str, backend: Backend = Backend.SIMULATOR) -> Engine:
-    from rlfactory.processes.docker.connection import DEFAULT_URL, EngineUnavailable
-    from rlfactory.processes.docker.engine import Engine
-
-    try:
-        return Engine(url or DEFAULT_URL)
-    except EngineUnavailable as error:
-        way_out = "; --backend process needs none" if backend is Backend.SIMULATOR else ""
-        raise DeviceUnsupported(f"{error}{way_out}") from None
-
-
-def _show(rows: list[dict[str, object]], *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps({"phones": rows}))
-        return
-    from rich.console import Console
-
-    from rlfactory.emulators.sources.tables import phones_table
-
-    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(phones_table(rows))
+    remove_standing(phones or [], docker_host, everything=everything, as_json=as_json)

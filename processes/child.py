@@ -1,113 +1,155 @@
-"""A child process with everything it started, ended together and for certain."""
+"""Child processes that end with this one.
+
+A program of ours reads its standard input to the end, or calls `when_parent_ends`; any other is started by `tied`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
-import re
+import select
+import signal
 import sys
-from asyncio.subprocess import DEVNULL, Process
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+import threading
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import IO, Final, Self
 
-import psutil
+from rlfactory.processes.errors import ProcessError, ProgramEnded
+from rlfactory.processes.program import MAX_LINE_BYTES
 
-STOP_TIMEOUT_S = 30.0
-"""After SIGTERM; then SIGKILL, also to what the child left behind."""
-_RAISED = re.compile(r"[\w.]*(Error|Exception)\b")
-_LAST_LINES = 20
-_MAX_WORDS_CHARS = 600
-
-
-class ChildFailed(RuntimeError):
-    """The child ended by itself with an error."""
-
-
-@asynccontextmanager
-async def python_child(
-    arguments: Sequence[str], *, log_path: Path, environment: Mapping[str, str]
-) -> AsyncIterator[Process]:
-    """Run `python ARGUMENTS` for the block, its output appended to a file.
-
-    At the block's end the child and all its descendants are gone, whatever happened.
-    """
-    with log_path.open("ab") as log:
-        # A session of its own: Ctrl-C reaches us alone, and we end the child in good order.
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *arguments,
-            stdin=DEVNULL,
-            stdout=log,
-            stderr=log,
-            env={**os.environ, **environment},
-            start_new_session=True,
-        )
-    family = _Family(process.pid)
-    watch = asyncio.create_task(family.keep_up())
-    try:
-        yield process
-    finally:
-        watch.cancel()
-        await asyncio.shield(_end(process, family))
+STOP_TIMEOUT_S: Final = 5.0
+"""For a child whose input has ended; then it is killed with all that it started in its session."""
+_TIED: Final = """
+exec 3<&0
+"$@" </dev/null 3<&- &
+program=$!
+{ read -r _ <&3; kill -9 "$program"; } &
+watcher=$!
+exec 3<&-
+wait "$program"
+kill -9 "$watcher"
+"""
 
 
-def last_words(log_path: Path) -> str:
-    """Return the end of a log on one line: the last error and what follows it, else the last line."""
-    text = log_path.read_text(errors="replace") if log_path.exists() else ""
-    lines = [line.strip() for line in text.splitlines() if line.strip()][-_LAST_LINES:]
-    raised = [number for number, line in enumerate(lines) if _RAISED.match(line)]
-    return " ".join(lines[raised[-1] if raised else -1 :])[:_MAX_WORDS_CHARS]
+def tied(*command: str) -> tuple[str, ...]:
+    """Return the command that runs a program which does not read its input, and ends it when that ends."""
+    return ("sh", "-c", _TIED, Path(command[0]).name, *command)
 
 
-class _Family:
-    """The descendants of a process, remembered: once their parent is gone, nothing tells that they were its children.
+def when_parent_ends(callback: Callable[[], object]) -> None:
+    """Call back, in a thread of its own, when nobody holds the other end of standard input any more.
 
-    Ray's processes begin sessions of their own, so a process group would miss them.
+    What is sent on it is left unread, for others to read.
     """
 
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._members: dict[int, psutil.Process] = {}
+    def watch() -> None:
+        hangup = select.poll()
+        hangup.register(sys.stdin.fileno(), 0)  # an end is told even to those who ask for nothing
+        hangup.poll()
+        callback()
 
-    async def keep_up(self) -> None:
-        while True:
-            self.look()
-            await asyncio.sleep(1.0)
-
-    def look(self) -> None:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            for member in psutil.Process(self._pid).children(recursive=True):
-                self._members.setdefault(member.pid, member)
-
-    def alive(self) -> list[psutil.Process]:
-        """Return those still there; `is_running` compares start times, so a reused pid is nobody's child."""
-        return [member for member in self._members.values() if _lives(member)]
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
-def _lives(member: psutil.Process) -> bool:
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return bool(member.is_running() and member.status() != psutil.STATUS_ZOMBIE)
-    return False
+class Child:
+    """A child process. Make one with `start`; see `program.Program`."""
 
+    def __init__(self, process: Process, name: str) -> None:
+        assert process.stdin is not None
+        self.process = process
+        self.stdin = process.stdin
+        self.name = f"{name}-{process.pid}"
 
-async def _end(process: Process, family: _Family) -> None:
-    family.look()
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
+    @classmethod
+    async def start(
+        cls,
+        *command: str,
+        name: str,
+        stdout: int | IO[bytes] = PIPE,
+        stderr: int | IO[bytes] | None = None,
+        environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+    ) -> Self:
+        """Start a program in a session of its own: Ctrl-C reaches us alone, and we end our children in good order.
+
+        Args: stderr, environment, folder: None: ours.
+        Raises: ProcessError: there is no such program.
+        """
         try:
-            async with asyncio.timeout(STOP_TIMEOUT_S):
-                await process.wait()
-        except TimeoutError:
-            process.kill()
-            await process.wait()
-    for signal_name, wait_s in (("terminate", 5.0), ("kill", 5.0)):
-        left = family.alive()
-        if not left:
-            return
-        for member in left:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                getattr(member, signal_name)()
-        await asyncio.to_thread(psutil.wait_procs, left, wait_s)
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=PIPE,
+                stdout=stdout,
+                stderr=stderr,
+                env=environment,
+                cwd=folder,
+                limit=MAX_LINE_BYTES,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ProcessError(f"{command[0]} cannot be started: {error.strerror}") from error
+        return cls(process, name)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def ended(self) -> bool:
+        return self.process.returncode is not None
+
+    @property
+    def last_words(self) -> str:
+        return ""
+
+    @property
+    def stdout(self) -> asyncio.StreamReader:
+        """For those who read other things than lines."""
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+    async def send(self, line: bytes) -> None:
+        try:
+            self.stdin.write(line)
+            await self.stdin.drain()
+        except OSError as error:
+            raise ProgramEnded(f"its process closed its input ({error})") from None
+
+    async def receive(self) -> bytes:
+        try:
+            return (await self.stdout.readuntil(b"\n")).rstrip(b"\n")
+        except asyncio.LimitOverrunError:
+            raise ProgramEnded("its process wrote too long a line") from None
+        except (asyncio.IncompleteReadError, OSError):
+            raise ProgramEnded("its process ended") from None
+
+    async def memory_bytes(self) -> int:
+        return _resident_bytes(self.pid)
+
+    async def stop(self, *, patience_s: float = STOP_TIMEOUT_S, ask: signal.Signals | None = None) -> None:
+        """End its input (and send it a signal, if it needs one), then kill it and reap it. Idempotent."""
+        self.stdin.close()
+        await asyncio.shield(self._end(patience_s, ask))
+
+    async def _end(self, patience_s: float, ask: signal.Signals | None) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            if ask is not None:
+                self.process.send_signal(ask)
+            try:
+                async with asyncio.timeout(patience_s):
+                    await self.process.wait()
+            except TimeoutError:
+                os.killpg(self.pid, signal.SIGKILL)
+        await self.process.wait()
+
+
+def _resident_bytes(pid: int) -> int:
+    """Return the resident memory of a process (proc_pid_statm(5)); 0 when it is gone."""
+    try:
+        pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
+    except OSError:
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")

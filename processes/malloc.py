@@ -7,6 +7,7 @@ keeps a heap for each thread: a frame's worth of memory for every phone that has
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from typing import Final
 
 _M_TRIM_THRESHOLD: Final = -1
@@ -14,14 +15,17 @@ _M_TOP_PAD: Final = -2
 _M_MMAP_THRESHOLD: Final = -3
 _M_ARENA_MAX: Final = -8
 KEPT_BYTES: Final = 32 * 1024 * 1024
-"""The largest block that glibc lets this process keep."""
+"""The largest block that glibc lets a process keep; it takes no higher threshold."""
 
 
-def keep_large_blocks() -> bool:
-    """Let this process keep the memory of its frames, in one heap; False where the C library is another than glibc.
+def keep_large_blocks(environment: Mapping[str, str]) -> bool:
+    """Let this process keep the memory of its frames, in one heap. Call it before the process starts threads.
 
-    Call it before the process starts threads.
+    False, and nothing is changed, where the environment tunes malloc already (mallopt(3): MALLOC_...), and where the C
+    library is another than glibc.
     """
+    if any(name.startswith("MALLOC_") for name in environment):
+        return False
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):

@@ -23,6 +23,7 @@ from typer.exceptions import Abort, TyperException
 
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.envs.api.errors import RLFactoryError, TaskError
+from rlfactory.processes.errors import ProcessError
 
 MOUNTS = (
     "rlfactory.envs.cli",
@@ -76,7 +77,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return complain(error.format_message(), error.exit_code)
     except Abort:
         return complain("stopped", 130)
-    except (RLFactoryError, DeviceError) as error:
+    except (RLFactoryError, DeviceError, ProcessError) as error:
         return complain(str(error), 2 if isinstance(error, TaskError) else 1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter's flush at exit complains

@@ -83,9 +83,9 @@ def mixed(target: Path) -> None:
 
 async def played(task: str) -> tuple[str, list[tuple[str, str]], list[Image.Image]]:
     """Let the oracle play; return the goal, (call, answer) of the tool, and the screens, of which the last differ."""
+    from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
     from rlfactory.envs.client import EnvClient
     from rlfactory.envs.client.oracle import play
-    from rlfactory.envs.service.phones import PhonesConfig, phone_source
     from rlfactory.envs.service.server import ServerConfig, serving
 
     source = phone_source(PhonesConfig(phones=1))

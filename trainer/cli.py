@@ -50,7 +50,7 @@ def train(
     """Train an agent by a recipe."""
     from rich.console import Console
 
-    from rlfactory.processes.child import ChildFailed
+    from rlfactory.processes.descendants import ChildFailed
     from rlfactory.trainer.record.report import write_report
     from rlfactory.trainer.run.train import run
     from rlfactory.trainer.run.train_view import summary_view, training_view

@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from containers.json_service import healthy
-
 PORT: Final = 3128
 MAX_CONNECTIONS: Final = 256
 MAX_HEAD_BYTES: Final = 64 << 10
@@ -186,10 +184,7 @@ def main() -> int:
     parser.add_argument("--allow-private", action="store_true", help="also to addresses that are not public")
     parser.add_argument("--port", type=int, default=PORT)
     parser.add_argument("--host", default="0.0.0.0", help="the container's own address; nothing publishes it")
-    parser.add_argument("--health", action="store_true", help="ask the running proxy; exit code 0 when it is well")
     options = parser.parse_args()
-    if options.health:
-        return 0 if healthy(options.port) else 1
     try:
         rules = [Rule.parse(text) for text in options.allow]
     except ValueError as error:

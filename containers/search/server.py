@@ -12,7 +12,6 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from containers.json_service import healthy
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.tools.search.index import NOTE_FILE, BadIndex, SearchIndex, build_index
 from rlfactory.envs.tools.search.passages import SearchMode
@@ -41,10 +40,7 @@ def main() -> int:
     parser.add_argument("--index", type=Path, default=Path("/data/index"))
     parser.add_argument("--corpus", type=Path, default=Path("/data/corpus.jsonl"))
     parser.add_argument("--shipped", type=Path, default=SHIPPED)
-    parser.add_argument("--health", action="store_true", help="ask the running service; exit code 0 when it is well")
     options = parser.parse_args()
-    if options.health:
-        return 0 if healthy(options.port) else 1
     with tempfile.TemporaryDirectory() as scratch:
         try:
             index = open_index(options.index, options.corpus, options.shipped, Path(scratch))

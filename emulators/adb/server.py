@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +17,8 @@ import adbutils
 from rlfactory.emulators.adb.client import AdbClient
 from rlfactory.emulators.device.deadline import within
 from rlfactory.emulators.device.errors import DeviceError
+from rlfactory.processes.child import Child, tied
+from rlfactory.processes.errors import ProcessError
 
 log = logging.getLogger(__name__)
 
@@ -26,19 +29,6 @@ _SILENCES: Final = 2
 _RETRY_S: Final = 0.5
 
 _TRIES: Final = 5
-_TIED: Final = """
-trap '' INT
-exec 3<&0
-"$@" </dev/null 3<&- &
-server=$!
-trap 'kill -9 "$server"' TERM
-{ read -r _ <&3; kill -9 "$server"; } &
-watcher=$!
-exec 3<&-
-wait "$server"
-kill -9 "$watcher"
-"""
-"""Runs a program that ends with its parent, even one that was killed outright: then standard input ends."""
 
 
 @asynccontextmanager
@@ -47,15 +37,15 @@ async def adb_server(*, timeout_s: float = 20.0) -> AsyncIterator[AdbClient]:
 
     Raises: DeviceError: it did not start.
     """
-    process, client = await start_adb_server(timeout_s=timeout_s)
+    server, client = await start_adb_server(timeout_s=timeout_s)
     try:
         yield client
     finally:
-        await stop_process(process)
+        await server.stop()
 
 
-async def start_adb_server(*, timeout_s: float) -> tuple[asyncio.subprocess.Process, AdbClient]:
-    """Start an adb server on a free port; end it with `stop_process`. Raises: DeviceError."""
+async def start_adb_server(*, timeout_s: float) -> tuple[Child, AdbClient]:
+    """Start an adb server on a free port; it ends with this process, or when it is stopped. Raises: DeviceError."""
     error = "no reason given"
     for _ in range(_TRIES):
         client = AdbClient(_free_port())
@@ -66,23 +56,25 @@ async def start_adb_server(*, timeout_s: float) -> tuple[asyncio.subprocess.Proc
     raise DeviceError(f"no adb server could be started: {error}")
 
 
-async def _start_on(client: AdbClient, *, timeout_s: float) -> asyncio.subprocess.Process:
+async def _start_on(client: AdbClient, *, timeout_s: float) -> Child:
     """Start a server on the client's port. Raises: DeviceError: it ended, or does not answer in time."""
-    process = await asyncio.create_subprocess_exec(
-        *("sh", "-c", _TIED, "adb", adbutils.adb_path()),
-        *("-P", str(client.port), "nodaemon", "server"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        env=_environment(),
-    )
+    try:
+        server = await Child.start(
+            *tied(adbutils.adb_path(), "-P", str(client.port), "nodaemon", "server"),
+            name="adb",
+            stdout=DEVNULL,
+            stderr=DEVNULL,
+            environment=_environment(),
+        )
+    except ProcessError as error:
+        raise DeviceError(str(error)) from error
     try:
         async with within(timeout_s, f"the start of an adb server on port {client.port}"):
-            await _until_answering(client, process)
+            await _until_answering(client, server)
     except BaseException:
-        await stop_process(process)
+        await server.stop()
         raise
-    return process
+    return server
 
 
 class AdbServer:
@@ -95,13 +87,13 @@ class AdbServer:
         """`on_back` is awaited after each return: the new server knows of no phones."""
         self._on_back = on_back
         self._start_timeout_s = start_timeout_s
-        self._process: asyncio.subprocess.Process | None = None
+        self._server: Child | None = None
         self._client: AdbClient | None = None
         self._watch: asyncio.Task[None] | None = None
 
     async def start(self) -> AdbClient:
         """Start the server, and return a client of it. Raises: DeviceError."""
-        self._process, self._client = await start_adb_server(timeout_s=self._start_timeout_s)
+        self._server, self._client = await start_adb_server(timeout_s=self._start_timeout_s)
         self._watch = asyncio.create_task(self._keep_alive(self._client), name="adb server")
         return self._client
 
@@ -111,18 +103,18 @@ class AdbServer:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)
             self._watch = None
-        if self._process is not None:
-            await stop_process(self._process)
-            self._process = None
+        if self._server is not None:
+            await self._server.stop()
+            self._server = None
 
     async def _keep_alive(self, client: AdbClient) -> None:
         while True:
-            assert self._process is not None
+            assert self._server is not None
             log.warning("adb server on port %d is replaced: %s", client.port, await self._trouble(client))
-            await stop_process(self._process, patience_s=_PING_TIMEOUT_S)
+            await self._server.stop(patience_s=_PING_TIMEOUT_S)
             while True:
                 try:
-                    self._process = await _start_on(client, timeout_s=self._start_timeout_s)
+                    self._server = await _start_on(client, timeout_s=self._start_timeout_s)
                     await self._on_back(client)
                     break
                 except DeviceError as error:
@@ -131,9 +123,9 @@ class AdbServer:
 
     async def _trouble(self, client: AdbClient) -> str:
         """Return what is wrong with the server, once something is."""
-        assert self._process is not None
+        assert self._server is not None
         # One wait, asked again and again: asyncio keeps every waiter of a process until the process ends.
-        ending = asyncio.create_task(self._process.wait())
+        ending = asyncio.create_task(self._server.process.wait())
         try:
             silences = 0
             while silences < _SILENCES:
@@ -162,27 +154,14 @@ def _environment() -> dict[str, str]:
     }
 
 
-async def _until_answering(client: AdbClient, process: asyncio.subprocess.Process) -> None:
+async def _until_answering(client: AdbClient, server: Child) -> None:
     while True:
-        if process.returncode is not None:
-            raise DeviceError(f"adb ended with code {process.returncode}")
+        if server.ended:
+            raise DeviceError(f"adb ended with code {server.process.returncode}")
         with contextlib.suppress(DeviceError):
             await client.command("host:version")
             return
         await asyncio.sleep(0.02)
-
-
-async def stop_process(process: asyncio.subprocess.Process, *, patience_s: float = 5.0) -> None:
-    """End a process of ours and reap it."""
-    with contextlib.suppress(ProcessLookupError):
-        process.terminate()
-    try:
-        async with asyncio.timeout(patience_s):
-            await process.wait()
-    except TimeoutError:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
 
 
 def _free_port() -> int:

@@ -15,6 +15,7 @@ from rlfactory.emulators.adb.device import AdbDevice
 from rlfactory.emulators.adb.server import adb_server
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.sources.tables import attached_table
+from rlfactory.tables import print_table
 
 TIMEOUT_S: Final = 30.0
 
@@ -51,9 +52,7 @@ async def show_attached(serials: Sequence[str], *, adb_port: int, as_json: bool)
     if as_json:
         print(json.dumps({"phones": rows}))
         return
-    from rich.console import Console
-
-    Console(highlight=False).print(attached_table(rows))
+    print_table(attached_table(rows))
 
 
 async def save_screenshot(serial: str, path: Path, *, adb_port: int) -> tuple[int, int]:

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
-from typing import TYPE_CHECKING
+
+from rich.table import Table
 
 from rlfactory.emulators.device.errors import DeviceError
+from rlfactory.emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.simulator.wire.host import PhoneHost
+from rlfactory.emulators.simulator.wire.phone_server import PhonePorts
 from rlfactory.processes import event_loop
 from rlfactory.processes.malloc import keep_large_blocks
-
-if TYPE_CHECKING:
-    from rlfactory.emulators.simulator.phone import PhoneConfig
-    from rlfactory.emulators.simulator.wire.phone_server import PhonePorts
+from rlfactory.tables import print_table
 
 
-def serve_phones(config: PhoneConfig, phones: int, *, first_port: int, as_json: bool) -> None:
+def serve_phones(phones: int, *, width_px: int, height_px: int, realtime: bool, first_port: int, as_json: bool) -> None:
     """Serve phones until SIGINT or SIGTERM.
 
     Raises: DeviceError: the port is odd. OSError: a port is in use.
     """
     if first_port % 2:
         raise DeviceError(f"--port {first_port}: a console port is even, the adb port is the odd one above")
-    keep_large_blocks()
+    config = PhoneConfig(width_px=width_px, height_px=height_px, clock="realtime" if realtime else "virtual")
+    keep_large_blocks(os.environ)
     event_loop.run(_serve(config, phones, first_port=first_port, as_json=as_json))
 
 
 async def _serve(config: PhoneConfig, phones: int, *, first_port: int, as_json: bool) -> None:
-    from rlfactory.emulators.simulator.wire.host import PhoneHost
-
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
@@ -54,13 +55,10 @@ def _show(phones: list[PhonePorts], *, as_json: bool) -> None:
         listing = [{"serial": each.serial, "adb_port": each.adb, "console_port": each.console} for each in phones]
         print(json.dumps({"phones": listing}), flush=True)
         return
-    from rich.console import Console
-    from rich.table import Table
-
     table = Table(title="Simulated phones", title_justify="left")
     for heading in ("serial", "adb port", "console port", "reach it with"):
         table.add_column(heading)
     for each in phones:
         table.add_row(each.serial, str(each.adb), str(each.console), f"adb connect emu:{each.console},{each.adb}")
-    Console().print(table)
+    print_table(table)
     print("Ctrl-C ends them.", flush=True)

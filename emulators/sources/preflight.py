@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from rlfactory.emulators.device.errors import DeviceUnsupported
+from rlfactory.emulators.sources.kinds import SourceKind
 from rlfactory.emulators.sources.standing import KVM, StandingConfig
-from rlfactory.emulators.sources.standing_options import Backend
 from rlfactory.processes.docker.engine import Engine
 
 MAX_DEFAULT_NETWORKS: Final = 31
@@ -32,10 +32,10 @@ def require(engine: Engine, config: StandingConfig) -> None:
 
 
 def _problems(engine: Engine, config: StandingConfig) -> Iterator[str]:
-    match config.backend:
-        case Backend.EMULATOR:
+    match config.kind:
+        case SourceKind.EMULATOR:
             yield from _kvm_problems(KVM)
-        case Backend.REDROID:
+        case SourceKind.REDROID:
             yield from _binder_problems(Path("/proc/filesystems").read_text(), Path("/dev"))
     yield from _memory_problems(Path("/proc/meminfo").read_text(), config)
     yield from _disk_problems(engine.storage(), config)

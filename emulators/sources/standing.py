@@ -15,7 +15,7 @@ from rlfactory.emulators.adb.device import AdbDevice
 from rlfactory.emulators.adb.server import adb_server
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.sources.docker import SIMULATOR_IMAGE, memory_for
-from rlfactory.emulators.sources.standing_options import Backend
+from rlfactory.emulators.sources.kinds import SourceKind
 from rlfactory.processes.docker.engine import Cell, Engine
 from rlfactory.processes.docker.spec import PREFIX, CellInfo, CellSpec, ContainerLimits, Scope
 
@@ -25,17 +25,17 @@ _STARTING_AT_ONCE: Final = 8
 _RETRY_S: Final = 0.25
 
 
-_MEMORY_MB: Final = {Backend.EMULATOR: 6144, Backend.REDROID: 3072}
+_MEMORY_MB: Final = {SourceKind.EMULATOR: 6144, SourceKind.REDROID: 3072}
 """Of one phone's container."""
-_DISK_MB: Final = {Backend.EMULATOR: 8000, Backend.REDROID: 2000}
-_BOOT_S: Final = {Backend.SIMULATOR: 120.0, Backend.EMULATOR: 600.0, Backend.REDROID: 180.0}
+_DISK_MB: Final = {SourceKind.EMULATOR: 8000, SourceKind.REDROID: 2000}
+_BOOT_S: Final = {SourceKind.DOCKER: 120.0, SourceKind.EMULATOR: 600.0, SourceKind.REDROID: 180.0}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StandingConfig:
     """Phones to start, all alike."""
 
-    backend: Backend = Backend.SIMULATOR
+    kind: SourceKind = SourceKind.DOCKER
     phones: int = 1
     phones_per_container: int = 8
     """Of simulated ones; others have a container each."""
@@ -56,7 +56,7 @@ class StandingConfig:
 
     @property
     def per_container(self) -> int:
-        return min(self.phones, self.phones_per_container) if self.backend is Backend.SIMULATOR else 1
+        return min(self.phones, self.phones_per_container) if self.kind is SourceKind.DOCKER else 1
 
     @property
     def containers(self) -> int:
@@ -64,18 +64,18 @@ class StandingConfig:
 
     @property
     def boot_timeout_s(self) -> float:
-        return _BOOT_S[self.backend]
+        return _BOOT_S[self.kind]
 
     @property
     def expected_memory_mb(self) -> int:
         """What they take all together, once in use."""
-        if self.backend is Backend.SIMULATOR:
+        if self.kind is SourceKind.DOCKER:
             return 100 * self.containers + 25 * self.phones
-        return _MEMORY_MB[self.backend] * self.phones
+        return _MEMORY_MB[self.kind] * self.phones
 
     @property
     def expected_disk_mb(self) -> int:
-        return 500 if self.backend is Backend.SIMULATOR else _DISK_MB[self.backend] * self.phones
+        return 500 if self.kind is SourceKind.DOCKER else _DISK_MB[self.kind] * self.phones
 
     def specs(self) -> list[CellSpec]:
         """Return what to start; the last container holds what is left over."""
@@ -85,9 +85,9 @@ class StandingConfig:
     def spec(self, phones: int = 0) -> CellSpec:
         """Return a container of so many phones (0: a full one)."""
         phones = phones or self.per_container
-        kind = str(self.backend)
-        image = self.image or (SIMULATOR_IMAGE if self.backend is Backend.SIMULATOR else f"rlfactory-{kind}")
-        if self.backend is Backend.SIMULATOR:
+        kind = self.kind.backend
+        image = self.image or (SIMULATOR_IMAGE if self.kind is SourceKind.DOCKER else f"rlfactory-{kind}")
+        if self.kind is SourceKind.DOCKER:
             command = ("--phones", str(phones), "--width", str(self.width_px), "--height", str(self.height_px))
             return CellSpec(
                 image=image,
@@ -102,12 +102,12 @@ class StandingConfig:
             image=image,
             kind=kind,
             scope=Scope.STANDING,
-            limits=ContainerLimits(memory_mb=_MEMORY_MB[self.backend], pids=4096, cpus=self.cpus, tmp_mb=512),
+            limits=ContainerLimits(memory_mb=_MEMORY_MB[self.kind], pids=4096, cpus=self.cpus, tmp_mb=512),
             phones=1,
             allow=self.allow,
             read_only=False,
         )
-        if self.backend is Backend.REDROID:
+        if self.kind is SourceKind.REDROID:
             screen = (f"androidboot.redroid_width={self.width_px}", f"androidboot.redroid_height={self.height_px}")
             return replace(spec, privileged=True, command=(*screen, "androidboot.use_memfd=1"))
         return replace(

@@ -12,7 +12,6 @@ from rlfactory.processes.docker.connection import DEFAULT_URL
 from rlfactory.processes.docker.spec import CellSpec, ContainerLimits, Scope
 
 SANDBOX_IMAGE: Final = "rlfactory-sandbox"
-INTERPRETER: Final = ("python3", "-I", "-B", "/opt/rlfactory/interpreter.py", "--alone")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +43,6 @@ class SandboxConfig:
             image=self.image,
             kind="sandbox",
             scope=Scope.SERVICE,
-            entrypoint=INTERPRETER,
             limits=self.limits,
             network=bool(allow),
             allow=allow,

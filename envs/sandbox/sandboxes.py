@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import sys
+from asyncio.subprocess import DEVNULL
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
 from rlfactory.envs.api.errors import InfrastructureError, LimitExceeded, TaskError
 from rlfactory.envs.sandbox.config import SandboxConfig
-from rlfactory.envs.sandbox.places import ContainerPlace, LocalPlace, Place, PlaceLost
-from rlfactory.processes.docker.connection import EngineError
+from rlfactory.processes.child import Child
+from rlfactory.processes.docker.container import Container
 from rlfactory.processes.docker.engine import Engine
+from rlfactory.processes.errors import EngineError, ProcessError, ProgramEnded
+from rlfactory.processes.program import Program
 
 GRACE_S: Final = 2.0
 """The supervisor in the sandbox ends late code itself; when it has not after this much longer, all is ended."""
+
+
+LOCAL: Final = (sys.executable, "-I", "-B", str(Path(__file__).with_name("interpreter.py")))
+"""Runs an interpreter as a process of this machine, with all rights of this user."""
 
 
 class RunStatus(StrEnum):
@@ -40,28 +50,28 @@ class Ran:
 class Interpreter:
     """One session's interpreter. Runs one piece of code at a time."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, program: Program) -> None:
+        self._program = program
         self.lost = False
-        """Its place has ended: another has to be opened."""
+        """It has ended: another has to be opened."""
 
     @property
     def ended_idle(self) -> bool:
-        """Its place has ended between two runs: what code left running ends with the run, so code had no part in it."""
-        return not self.lost and self._place.ended
+        """It has ended between two runs: what code left running ends with the run, so code had no part in it."""
+        return not self.lost and self._program.ended
 
     async def run(self, code: str, *, timeout_s: float) -> Ran:
         """Run code; whatever it does, this returns within `timeout_s` and a grace. Cancelling it ends the sandbox."""
         request = json.dumps({"code": code, "timeout_s": timeout_s}).encode("ascii") + b"\n"
         try:
             async with asyncio.timeout(timeout_s + GRACE_S):
-                await self._place.send(request)
-                return _read(await self._place.receive())
+                await self._program.send(request)
+                return _read(await self._program.receive())
         except TimeoutError:
             await self.close()
             words = f"[stopped after {timeout_s:g} seconds with its whole sandbox; its variables are gone]"
             return Ran(status=RunStatus.TIMEOUT, output=words, kept=False)
-        except PlaceLost as error:
+        except ProgramEnded as error:
             await self.close()
             words = f"[the sandbox ended: {error}; its variables are gone]"
             return Ran(status=RunStatus.ENDED, output=words, kept=False)
@@ -72,7 +82,7 @@ class Interpreter:
     async def close(self) -> None:
         """End it. Idempotent."""
         self.lost = True
-        await self._place.end()
+        await self._program.stop()
 
 
 class Sandboxes:
@@ -83,7 +93,7 @@ class Sandboxes:
         self._engine: Engine | None = None
         self._opening = asyncio.Lock()
         self._open: set[Interpreter] = set()
-        self._spares: list[asyncio.Task[Place]] = []
+        self._spares: list[asyncio.Task[Program]] = []
         self._closed = False
 
     async def require(self) -> None:
@@ -113,40 +123,44 @@ class Sandboxes:
         """End all interpreters, and the spare ones. Idempotent."""
         self._closed = True
         spares, self._spares = self._spares, []
-        places = await asyncio.gather(*spares, return_exceptions=True)
+        spares_started = await asyncio.gather(*spares, return_exceptions=True)
         await asyncio.gather(
             *(interpreter.close() for interpreter in self._open),
-            *(place.end() for place in places if not isinstance(place, BaseException)),
+            *(program.stop() for program in spares_started if not isinstance(program, BaseException)),
         )
         self._open.clear()
         if self._engine is not None:
             self._engine.close()
             self._engine = None
 
-    async def _spare(self) -> Place:
-        """Return a place that was started ahead, if there is one, and start another."""
+    async def _spare(self) -> Program:
+        """Return a program that was started ahead, if there is one, and start another."""
         while True:
             starting = self._spares.pop(0) if self._spares else asyncio.create_task(self._start())
             self._refill()
             try:
-                place = await asyncio.shield(starting)
+                program = await asyncio.shield(starting)
             except asyncio.CancelledError:
                 self._spares.append(starting)
                 raise
-            if not place.ended:
-                return place
-            await place.end()  # something happened to it meanwhile
+            if not program.ended:
+                return program
+            await program.stop()  # something happened to it meanwhile
 
     def _refill(self) -> None:
         while not self._closed and len(self._spares) < self.config.spares:
             self._spares.append(asyncio.create_task(self._start()))
 
-    async def _start(self, suite: str = "") -> Place:
+    async def _start(self, suite: str = "") -> Program:
         if self._closed:
             raise InfrastructureError("the sandboxes are closed")
-        if self.config.unsafe_local:
-            return await LocalPlace.start()
-        return await ContainerPlace.start(await self._connected(), self.config.spec(suite))
+        try:
+            if self.config.unsafe_local:
+                environment = {"PATH": os.defpath, "LANG": "C.UTF-8"}
+                return await Child.start(*LOCAL, name="sandbox", stderr=DEVNULL, environment=environment)
+            return await Container.start(await self._connected(), self.config.spec(suite), quiet=True)
+        except ProcessError as error:
+            raise InfrastructureError(f"no sandbox could be started: {error}") from None
 
     async def _connected(self) -> Engine:
         async with self._opening:
@@ -174,9 +188,9 @@ def _connect(config: SandboxConfig) -> Engine:
 
 
 def _read(line: bytes) -> Ran:
-    """Return what a sandbox answered. Raises: PlaceLost: it is not what was agreed."""
+    """Return what a sandbox answered. Raises: ProgramEnded: it is not what was agreed."""
     try:
         answer = json.loads(line)
         return Ran(status=RunStatus(answer["status"]), output=str(answer["output"]), kept=answer["kept"] is True)
     except (ValueError, KeyError, TypeError):
-        raise PlaceLost("it answered something else than was agreed") from None
+        raise ProgramEnded("it answered something else than was agreed") from None

@@ -1,44 +1,166 @@
-"""The options of `rlfactory serve` that take more than a line to explain."""
+"""The options of `rlfactory serve`, which are also the keys of its file: `--phones-per-host 8` is `phones_per_host: 8`.
+
+An option on the command line comes before its variable in the environment, that before the file, and that before the
+default. A path means in the file what it means on the command line.
+"""
 
 from __future__ import annotations
 
+import inspect
+import json
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from types import NoneType
+from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
-PhonesPerHost = Annotated[
-    int, typer.Option(min=1, max=64, help="Phones that share a process or a container; forks need it shared.")
-]
-Serials = Annotated[list[str] | None, typer.Option(help="Transport attached: a phone; repeat it for more.")]
-AdbPort = Annotated[
-    int, typer.Option(min=0, max=65535, help="Transport attached: of the adb server. 0: our own, for HOST:PORT.")
-]
-Image = Annotated[str, typer.Option(help="Transport docker: of the phones' containers.")]
-DockerHost = Annotated[
-    str, typer.Option("--docker-host", envvar="DOCKER_HOST", help="The Docker engine; empty: this machine's socket.")
-]
-MetricsPort = Annotated[
-    int, typer.Option(min=-1, max=65535, help="Prometheus metrics over HTTP on loopback. 0: a free one, -1: none.")
-]
-ToolsFile = Annotated[Path | None, typer.Option(help="A file of tools, YAML or JSON, beside those that ship.")]
-TaskFiles = Annotated[
-    list[Path] | None,
-    typer.Option("--tasks", help="A Python file of tasks beside those that ship; repeat it for more."),
-]
-ToolCache = Annotated[Path | None, typer.Option(help="Keeps answers of pure tools from run to run.")]
-QuestionFile = Annotated[
-    Path | None, typer.Option(help="JSONL of questions (NQ, HotpotQA): the task search_qa.<its name>.")
-]
-SearchIndexPlace = Annotated[str, typer.Option(help="For --questions: a folder made by `index`, or a URL.")]
-JudgePlace = Annotated[str, typer.Option(help="For --questions: URL,MODEL of an OpenAI-compatible judge.")]
-Text2SqlFolder = Annotated[
-    Path | None, typer.Option(help="A folder laid out as Spider or BIRD: the task text2sql.<its name>.")
-]
-UnsafeLocal = Annotated[
-    bool, typer.Option("--unsafe-local", help="Run code of models as processes of this machine, not in containers.")
-]
-Allow = Annotated[
-    list[str] | None,
-    typer.Option(metavar="SUITE=HOST:PORT", help="Code of this suite's sandboxes may reach this; repeat it for more."),
-]
+from rlfactory.emulators.sources.kinds import SERVED, SourceKind, read_kind
+from rlfactory.envs.api.errors import TaskError, UnknownName
+from rlfactory.envs.wire.trust_options import (
+    ClientAuthority,
+    ServerCertificate,
+    ServerKey,
+    ServerPlaintext,
+    TokenFile,
+)
+
+Options = TypeVar("Options")
+
+_WORDS: Final = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+def _take_file(context: typer.Context, path: Path | None) -> Path | None:
+    """Let the values of the file stand where the command line and the environment say nothing."""
+    if path is not None:
+        context.default_map = _read_file(path, context)
+    return path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServeOptions:
+    """What a service is asked for. Numbers are checked by their options' bounds, in a file too."""
+
+    config: Annotated[
+        Path | None, typer.Option(is_eager=True, callback=_take_file, help="A file with options, YAML or JSON.")
+    ] = None
+    host: Annotated[str, typer.Option(help="Address to listen on; off loopback with token and TLS.")] = "127.0.0.1"
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 7000
+    phones: Annotated[int, typer.Option(min=0, help="Phones to keep running. 0: text-only tasks.")] = 4
+    spares: Annotated[int, typer.Option(min=0, help="Phones kept warm beside them: a reset then waits for none.")] = 1
+    transport: Annotated[
+        SourceKind,
+        typer.Option(parser=read_kind(SERVED), metavar=f"[{'|'.join(SERVED)}]", help="How phones are reached."),
+    ] = SourceKind.DIRECT
+    phones_per_host: Annotated[
+        int, typer.Option(min=1, max=64, help="Phones that share a process or a container; forks need it shared.")
+    ] = 16
+    serial: Annotated[list[str] | None, typer.Option(help="Transport attached: a phone; repeat it for more.")] = None
+    adb_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Transport attached: of the adb server. 0: our own, for HOST:PORT.")
+    ] = 5037
+    image: Annotated[str, typer.Option(help="Transport docker: of the phones' containers.")] = "rlfactory-simulator"
+    docker_host: Annotated[
+        str, typer.Option(envvar="DOCKER_HOST", help="The Docker engine; empty: this machine's socket.")
+    ] = ""
+    width: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 1080
+    height: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 2400
+    max_sessions: Annotated[int, typer.Option(min=1, help="Open at once.")] = 512
+    drain_s: Annotated[float, typer.Option(min=0, help="How long calls under way may go on at the end.")] = 5.0
+    metrics_port: Annotated[
+        int, typer.Option(min=-1, max=65535, help="Prometheus metrics over HTTP on loopback. 0: a free one, -1: none.")
+    ] = -1
+    tools: Annotated[Path | None, typer.Option(help="A file of tools, YAML or JSON, beside those that ship.")] = None
+    tool_cache: Annotated[Path | None, typer.Option(help="Keeps answers of pure tools from run to run.")] = None
+    tasks: Annotated[
+        list[Path] | None, typer.Option(help="A Python file of tasks beside those that ship; repeat it for more.")
+    ] = None
+    questions: Annotated[
+        Path | None, typer.Option(help="JSONL of questions (NQ, HotpotQA): the task search_qa.<its name>.")
+    ] = None
+    search_index: Annotated[str, typer.Option(help="For --questions: a folder made by `index`, or a URL.")] = ""
+    judge: Annotated[str, typer.Option(help="For --questions: URL,MODEL of an OpenAI-compatible judge.")] = ""
+    text2sql: Annotated[
+        Path | None, typer.Option(help="A folder laid out as Spider or BIRD: the task text2sql.<its name>.")
+    ] = None
+    unsafe_local: Annotated[
+        bool, typer.Option(help="Run code of models as processes of this machine, not in containers.")
+    ] = False
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SUITE=HOST:PORT", help="Code of this suite's sandboxes may reach this; repeat it for more."
+        ),
+    ] = None
+    token_file: TokenFile = None
+    tls_cert: ServerCertificate = None
+    tls_key: ServerKey = None
+    tls_client_ca: ClientAuthority = None
+    plaintext: ServerPlaintext = False
+    stop_on_eof: Annotated[
+        bool, typer.Option(help="Stop when standard input ends: for a program whose child the service is.")
+    ] = False
+    json: Annotated[bool, typer.Option(help="Say where it listens as one line of JSON.")] = False
+
+
+def command(kind: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
+    """Make a Typer command of a function that takes a dataclass, whose fields are its options."""
+
+    def decorate(function: Callable[[Options], None]) -> Callable[..., None]:
+        hints = typing.get_type_hints(kind, include_extras=True)
+
+        def run(**values: Any) -> None:
+            function(kind(**values))
+
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        run.__annotations__ = hints
+        parameters = [
+            inspect.Parameter(
+                each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name]
+            )
+            for each in fields(kind)  # type: ignore[arg-type]
+        ]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _read_file(path: Path, context: typer.Context) -> dict[str, Any]:
+    """Return the options that a file names. Raises: TaskError: what is wrong, and where."""
+    import yaml
+
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = (json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)) or {}
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise TaskError(f"{path}: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict):
+        raise TaskError(f"{path}: options are written `key: value`, one a line")
+    known = typing.get_type_hints(ServeOptions)
+    del known["config"]
+    parameters: dict[str, Any] = {str(each.name): each for each in context.command.params}
+    for key, value in content.items():
+        if key not in known:
+            raise TaskError(f"{path}: {UnknownName.of('key', str(key), known)}")
+        _require(value, known[key], f"{path}: {key}")
+        try:
+            parameters[key].process_value(context, value)
+        except typer.BadParameter as error:
+            raise TaskError(f"{path}: {key}: {error.message}") from None
+    return content
+
+
+def _require(value: object, wanted: Any, where: str) -> None:
+    """Raises: TaskError: the value is of another type than the option."""
+    (kind,) = [each for each in typing.get_args(wanted) or (wanted,) if each is not NoneType]
+    if typing.get_origin(kind) is list:
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise TaskError(f"{where} must be a list of texts, got {value!r}")
+        return
+    scalar = kind if kind in (bool, int, float) else str
+    fits = (int, float) if scalar is float else scalar
+    if not isinstance(value, fits) or isinstance(value, bool) is not (scalar is bool):
+        raise TaskError(f"{where} must be {_WORDS[scalar]}, got {value!r}")

@@ -21,9 +21,7 @@ ServerKey = Annotated[Path | None, typer.Option("--tls-key", help="The key of --
 ClientAuthority = Annotated[
     Path | None, typer.Option("--tls-client-ca", help="Mutual TLS: admit clients certified by this authority.")
 ]
-ServerPlaintext = Annotated[
-    bool, typer.Option("--plaintext", help="Listen off loopback without TLS: the network is private.")
-]
+ServerPlaintext = Annotated[bool, typer.Option(help="Listen off loopback without TLS: the network is private.")]
 Authority = Annotated[
     Path | None, typer.Option("--tls-ca", envvar="RLFACTORY_TLS_CA", help="Speak TLS to a service certified by it.")
 ]

@@ -1,9 +1,4 @@
-"""Reaching the Docker engine, and what can go wrong with it.
-
-EngineError          the engine refused or failed
-  EngineUnavailable  no engine answers
-  ImageMissing       it does not have the image
-"""
+"""Reaching the Docker engine."""
 
 from __future__ import annotations
 
@@ -16,30 +11,11 @@ import docker
 import requests
 from docker.errors import APIError, DockerException
 
-from rlfactory.emulators.device.errors import DeviceError, DeviceUnsupported
+from rlfactory.processes.errors import EngineError, EngineUnavailable
 
 DEFAULT_URL: Final = "unix:///var/run/docker.sock"
 _UNIX: Final = "unix://"
 _CONNECTIONS: Final = 32
-
-
-class EngineError(DeviceError):
-    """The Docker engine refused or failed."""
-
-    reason = "ENGINE_ERROR"
-
-
-class EngineUnavailable(EngineError):
-    """No Docker engine answers."""
-
-    reason = "ENGINE_UNAVAILABLE"
-
-
-class ImageMissing(EngineError, DeviceUnsupported):
-    """The engine does not have the image."""
-
-    reason = "IMAGE_MISSING"
-    retryable = False
 
 
 def connect(url: str, *, timeout_s: float) -> docker.DockerClient:

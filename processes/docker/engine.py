@@ -18,7 +18,7 @@ import requests
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import LogConfig
 
-from rlfactory.processes.docker.connection import DEFAULT_URL, EngineError, ImageMissing, connect, told
+from rlfactory.processes.docker.connection import DEFAULT_URL, connect, told
 from rlfactory.processes.docker.guard import HOST_ROOT, RAISE, bridge_name
 from rlfactory.processes.docker.owner import Owner
 from rlfactory.processes.docker.spec import (
@@ -36,6 +36,7 @@ from rlfactory.processes.docker.spec import (
     CellSpec,
     Scope,
 )
+from rlfactory.processes.errors import EngineError, ImageMissing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,7 +123,6 @@ class Engine:
         container = self._api.create_container(
             spec.image,
             list(spec.command),
-            entrypoint=list(spec.entrypoint) or None,
             name=name,
             labels=labels,
             environment={**spec.environment, **self._way_out(spec, name, network, labels)},

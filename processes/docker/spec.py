@@ -61,8 +61,6 @@ class CellSpec:
     """What it is for: `simulator`, `emulator`, `redroid`, `sandbox`."""
     scope: Scope
     command: tuple[str, ...] = ()
-    entrypoint: tuple[str, ...] = ()
-    """Instead of the image's; () keeps that."""
     network: bool = True
     """False: not even loopback to speak of; it is spoken to through its standard input alone."""
     limits: ContainerLimits = field(default_factory=ContainerLimits)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from rlfactory.processes.docker.connection import EngineError
 from rlfactory.processes.docker.engine import Engine
+from rlfactory.processes.errors import EngineError
 
 IMAGES = ("simulator", "sandbox", "search", "egress", "envd")
 

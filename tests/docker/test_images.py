@@ -107,7 +107,7 @@ def test_the_search_image_serves_the_shipped_corpus_or_a_mounted_one(mounted: bo
         assert passages > 700
 
 
-HEALTH = ("python", "-m", "containers.search.server", "--health")
+HEALTH = ("python3", "/opt/rlfactory/health.py", "8000")
 
 
 def docker(*arguments: str) -> str:

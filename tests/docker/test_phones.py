@@ -17,10 +17,10 @@ from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.pool import PhoneState, Pool, PoolConfig
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.docker import DockerConfig, DockerSource
-from rlfactory.processes.docker.connection import ImageMissing
 from rlfactory.processes.docker.engine import Engine
 from rlfactory.processes.docker.owner import Owner
 from rlfactory.processes.docker.spec import CellInfo, CellSpec, Scope
+from rlfactory.processes.errors import ImageMissing
 
 pytestmark = pytest.mark.docker
 SMALL = PhoneConfig(width_px=270, height_px=600)

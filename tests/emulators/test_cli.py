@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from rlfactory.emulators.adb.server import adb_server, stop_process
+from rlfactory.emulators.adb.server import adb_server
 
 UP = [sys.executable, "-m", "rlfactory", "emulators", "up", "--backend", "process"]
 
@@ -32,7 +32,9 @@ async def test_phones_are_served_until_the_signal() -> None:
         async with asyncio.timeout(20):
             assert await process.wait() == 0
     finally:
-        await stop_process(process)
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import ClassVar
 
@@ -177,9 +177,3 @@ def call() -> Callable[..., ToolCall]:
         return ToolCall(id=id, name=name, arguments=arguments)
 
     return make
-
-
-@pytest.fixture
-def eventually() -> Callable[[Callable[[], bool]], Awaitable[None]]:
-    """Return a waiter for a condition."""
-    return Bench().until

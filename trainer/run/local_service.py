@@ -6,10 +6,8 @@ import asyncio
 import contextlib
 import json
 import os
-import signal
 import sys
 import tempfile
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,6 +16,8 @@ from typing import Final, Literal
 
 from rlfactory.envs.api.errors import InfrastructureError
 from rlfactory.envs.wire.trust_options import VARIABLES
+from rlfactory.processes.child import Child
+from rlfactory.processes.errors import ProcessError, ProgramEnded
 
 TEXT_SESSIONS: Final = 512
 """Open at once where there are no phones to share."""
@@ -35,13 +35,13 @@ class ServiceConfig:
     height_px: int = 2400
     start_timeout_s: float = 60.0
     stop_timeout_s: float = 15.0
-    """After SIGTERM; then SIGKILL."""
+    """After the end of its input; then it is killed."""
     log_path: Path | None = None
     """Where its stderr goes; None: to a file that is gone with it."""
 
     def arguments(self) -> list[str]:
         return [
-            *("serve", "--json", "--port", "0", "--parent-pid", str(os.getpid())),
+            *("serve", "--json", "--port", "0", "--stop-on-eof"),
             *("--phones", str(self.phones), "--spares", str(self.spares), "--transport", self.transport),
             *("--width", str(self.width_px), "--height", str(self.height_px)),
             *("--max-sessions", str(max(64, 2 * self.phones) if self.phones else TEXT_SESSIONS)),
@@ -63,46 +63,35 @@ async def local_service(config: ServiceConfig) -> AsyncIterator[LocalService]:
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rlfactory-"))
         log_path = config.log_path or Path(folder, "service.log")
-        # A session of its own: Ctrl-C reaches us alone, and we end the service when the episodes have let go of it.
         # Tokens in our environment are for services of others; this one is on loopback and ours alone.
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "rlfactory", *config.arguments()),
-            stdin=DEVNULL,
-            stdout=PIPE,
-            stderr=stack.enter_context(log_path.open("ab")),
-            start_new_session=True,
-            env={name: value for name, value in os.environ.items() if name not in VARIABLES},
-        )
         try:
-            yield await _announced(process, config.start_timeout_s, log_path)
+            child = await Child.start(
+                *(sys.executable, "-m", "rlfactory", *config.arguments()),
+                name="service",
+                stderr=stack.enter_context(log_path.open("ab")),
+                environment={name: value for name, value in os.environ.items() if name not in VARIABLES},
+            )
+        except ProcessError as error:
+            raise InfrastructureError(f"the service did not start: {error}") from None
+        try:
+            yield await _announced(child, config.start_timeout_s, log_path)
         finally:
-            await asyncio.shield(_stop(process, config.stop_timeout_s))
+            await child.stop(patience_s=config.stop_timeout_s)
 
 
-async def _announced(process: Process, timeout_s: float, log_path: Path) -> LocalService:
-    assert process.stdout is not None
+async def _announced(child: Child, timeout_s: float, log_path: Path) -> LocalService:
     try:
         async with asyncio.timeout(timeout_s):
-            line = await process.stdout.readline()
+            line = await child.receive()
     except TimeoutError:
         raise InfrastructureError(f"the service did not come up within {timeout_s:g} s") from None
-    if not line:
-        raise InfrastructureError(f"the service did not start: {last_words(log_path) or await process.wait()}")
-    return LocalService(address=json.loads(line)["address"], pid=process.pid)
+    except ProgramEnded:
+        words = last_words(log_path) or await child.process.wait()
+        raise InfrastructureError(f"the service did not start: {words}") from None
+    return LocalService(address=json.loads(line)["address"], pid=child.pid)
 
 
 def last_words(log_path: Path) -> str:
     """Return the last line that a service said, "" if it said nothing."""
     lines = log_path.read_text(errors="replace").strip().splitlines()
     return lines[-1].removeprefix("error: ") if lines else ""
-
-
-async def _stop(process: Process, timeout_s: float) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.send_signal(signal.SIGTERM)
-        try:
-            async with asyncio.timeout(timeout_s):
-                await process.wait()
-        except TimeoutError:
-            process.kill()
-            await process.wait()

@@ -23,7 +23,7 @@ from omegaconf import DictConfig, open_dict
 
 from rlfactory.envs.api.errors import InfrastructureError, TaskError
 from rlfactory.envs.client import EnvClient
-from rlfactory.processes.child import ChildFailed, last_words, python_child
+from rlfactory.processes.descendants import ChildFailed, last_words, python_child
 from rlfactory.trainer.dialects import get_dialect
 from rlfactory.trainer.episode.episodes import EpisodeSource
 from rlfactory.trainer.record.metrics import step_record, time_shares

@@ -6,6 +6,7 @@ process with Ray and all its workers.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -14,11 +15,14 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from rlfactory.processes.child import when_parent_ends
+
 
 def main(arguments: list[str]) -> int:
     """Run one kind of training to its end. Returns the exit code."""
     kind, path = arguments
     signal.signal(signal.SIGTERM, _terminated)
+    when_parent_ends(lambda: os.kill(os.getpid(), signal.SIGTERM))
     config = OmegaConf.load(Path(path))
     {"grpo": run_grpo, "sft": run_sft}[kind](config)
     return 0

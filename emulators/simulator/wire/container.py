@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -59,5 +60,5 @@ async def _stand(host: PhoneHost, config: PhoneConfig, phones: int) -> None:
 
 
 if __name__ == "__main__":
-    keep_large_blocks()
+    keep_large_blocks(os.environ)
     event_loop.run(main(sys.argv[1:]))

@@ -130,5 +130,5 @@ async def _main() -> None:
 
 
 if __name__ == "__main__":
-    keep_large_blocks()
+    keep_large_blocks(os.environ)
     event_loop.run(_main())

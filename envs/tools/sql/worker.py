@@ -23,6 +23,7 @@ from rlfactory.envs.tools.sql.limits import SqlLimits
 from rlfactory.envs.tools.sql.rows import DatabaseLost, QueryFailed, Rows
 from rlfactory.envs.tools.sql.sqlite_engine import SqliteEngine
 from rlfactory.envs.tools.sql.wire import Message, pack, read
+from rlfactory.processes.child import when_parent_ends
 
 MAX_GOLDS: Final = 256
 """Results of gold queries kept; a group of siblings asks for the same one."""
@@ -129,6 +130,7 @@ class Worker:
 def main() -> None:
     """Answer until the pipe is closed."""
     limits = SqlLimits(**json.loads(sys.argv[1]))
+    when_parent_ends(lambda: os._exit(1))  # a query does not read our input
     confine(limits.max_process_bytes)
     worker = Worker(limits)
     requests, answers = sys.stdin.buffer, sys.stdout.buffer

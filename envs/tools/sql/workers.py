@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import sys
+from asyncio.subprocess import DEVNULL
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
@@ -19,6 +19,8 @@ from rlfactory.envs.tools.sql.database import Database, DuckDbFile, PostgresServ
 from rlfactory.envs.tools.sql.limits import SqlLimits
 from rlfactory.envs.tools.sql.rows import FailureKind, QueryFailed, Rows
 from rlfactory.envs.tools.sql.wire import LENGTHS, MAX_HEADER_BYTES, Message, pack
+from rlfactory.processes.child import Child
+from rlfactory.processes.errors import ProcessError, ProgramEnded
 
 ROOT: Final = Path(__file__).parents[4]
 GRACE_S: Final = 0.25
@@ -214,12 +216,10 @@ class SqlWorkers:
 class _Process:
     """One worker process and what is open in it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, config: SqlWorkersConfig) -> None:
-        assert process.stdin is not None and process.stdout is not None
+    def __init__(self, child: Child, config: SqlWorkersConfig) -> None:
         self.answered = True
         """No request is under way."""
-        self._process = process
-        self._stdin, self._stdout = process.stdin, process.stdout
+        self._child = child
         self._config = config
         self._open: OrderedDict[str, int] = OrderedDict()
         """Bytes in memory of each open database, the last used one last."""
@@ -227,16 +227,17 @@ class _Process:
     @classmethod
     async def start(cls, config: SqlWorkersConfig) -> _Process:
         """Raises: InfrastructureError: it does not start."""
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "rlfactory.envs.tools.sql.worker", json.dumps(config.limits.as_dict())),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env={"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"},
-            cwd="/",
-            start_new_session=True,
-        )
-        self = cls(process, config)
+        try:
+            child = await Child.start(
+                *(sys.executable, "-m", "rlfactory.envs.tools.sql.worker", json.dumps(config.limits.as_dict())),
+                name="sql",
+                stderr=DEVNULL,
+                environment={"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"},
+                folder=Path("/"),
+            )
+        except ProcessError as error:
+            raise InfrastructureError(f"a SQL worker does not start: {error}") from None
+        self = cls(child, config)
         try:
             async with asyncio.timeout(START_TIMEOUT_S):
                 await self._receive()
@@ -287,30 +288,26 @@ class _Process:
         self.answered = False
         try:
             async with asyncio.timeout(timeout_s):
-                self._stdin.write(pack(message, payload))
-                await self._stdin.drain()
+                await self._child.send(pack(message, payload))
                 answer = await self._receive()
-        except (BrokenPipeError, ConnectionResetError) as error:
-            raise WorkerDied(f"it closed its pipe ({error})") from None
+        except ProgramEnded as error:
+            raise WorkerDied(str(error)) from None
         self.answered = True
         return answer
 
     async def _receive(self) -> Message:
         try:
-            header_bytes, _ = LENGTHS.unpack(await self._stdout.readexactly(LENGTHS.size))
+            header_bytes, _ = LENGTHS.unpack(await self._child.stdout.readexactly(LENGTHS.size))
             if header_bytes > MAX_HEADER_BYTES:
                 raise WorkerDied(f"it answered {header_bytes} bytes")
-            answer: Message = json.loads(await self._stdout.readexactly(header_bytes))
+            answer: Message = json.loads(await self._child.stdout.readexactly(header_bytes))
         except asyncio.IncompleteReadError:
-            raise WorkerDied(f"exit status {await self._process.wait()}") from None
+            raise WorkerDied(f"exit status {await self._child.process.wait()}") from None
         return answer
 
     async def kill(self) -> None:
         """End the process now, and wait until it has. Idempotent."""
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
-        self._stdin.close()
-        await asyncio.shield(self._process.wait())
+        await self._child.stop(patience_s=0)
 
 
 def _source(database: Database) -> tuple[str, str, bytes]:

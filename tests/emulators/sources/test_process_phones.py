@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from rlfactory.emulators.device.errors import DeviceError, DeviceUnsupported
 from rlfactory.emulators.pool import PhoneState, Pool, PoolConfig
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.attached import AttachedSource
-from rlfactory.emulators.sources.process import ProcessSource
+from rlfactory.emulators.sources.process import ProcessSource, start_worker
 
 SMALL = PhoneConfig(width_px=270, height_px=600)
 T = 30.0
@@ -61,7 +60,7 @@ def console_of(device: Device) -> EmulatorConsole:
 
 async def test_phones_in_processes_are_leased_reset_and_forked() -> None:
     before = children()
-    async with Pool(ProcessSource(SMALL, phones_per_process=2), PoolConfig(phones=3)) as pool:
+    async with Pool(ProcessSource(SMALL, phones_per_host=2), PoolConfig(phones=3)) as pool:
         await all_free(pool)
         assert len(children() - before) == 3  # an adb server and two hosts
         async with pool.lease(timeout_s=T) as first:
@@ -144,32 +143,6 @@ async def test_an_adb_server_that_dies_or_hangs_comes_back_and_no_phone_is_lost(
         assert sum(phone.failures for phone in status) == 0
 
 
-async def test_an_adb_server_ends_with_its_parent() -> None:
-    """A service that is killed outright leaves no adb server behind."""
-    script = (
-        "import asyncio\n"
-        "from rlfactory.emulators.adb.server import start_adb_server\n"
-        "async def main():\n"
-        "    process, client = await start_adb_server(timeout_s=20)\n"
-        "    print(client.port, flush=True)\n"
-        "    await asyncio.sleep(60)\n"
-        "asyncio.run(main())\n"
-    )
-    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE)
-    assert parent.stdout is not None
-    client = AdbClient(int(await parent.stdout.readline()))
-    await client.command("host:version")
-    parent.kill()
-    await parent.wait()
-    for _ in range(250):
-        try:
-            await client.command("host:version")
-        except DeviceError:
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"the adb server on port {client.port} still runs")
-
-
 async def test_a_phone_that_dies_while_free_is_found_out_by_its_next_client() -> None:
     async with Pool(ProcessSource(SMALL), PoolConfig(phones=1, backoff_s=0.01)) as pool:
         lease = await pool.acquire(timeout_s=T)
@@ -210,33 +183,8 @@ def test_attached_serials_are_checked(serials: list[str]) -> None:
         AttachedSource(serials)
 
 
-async def test_a_host_ends_with_its_parent() -> None:
-    """A parent that is killed outright leaves no phones behind."""
-    script = (
-        "import asyncio, sys\n"
-        "from rlfactory.emulators.sources.process import WorkerProcess\n"
-        "async def main():\n"
-        "    worker = await WorkerProcess.spawn()\n"
-        "    print(worker.name.removeprefix('host-'), flush=True)\n"
-        "    await asyncio.sleep(60)\n"
-        "asyncio.run(main())\n"
-    )
-    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE)
-    assert parent.stdout is not None
-    host = int(await parent.stdout.readline())
-    parent.kill()
-    await parent.wait()
-    for _ in range(250):
-        if not runs(host):
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"host {host} still runs")
-
-
 async def test_a_request_the_host_does_not_know_is_refused() -> None:
-    from rlfactory.emulators.sources.process import WorkerProcess
-
-    worker = await WorkerProcess.spawn()
+    worker = await start_worker()
     try:
         with pytest.raises(DeviceError, match="unknown request"):
             await worker.request(dance=True)

@@ -13,13 +13,13 @@ from rich.console import Console
 
 from rlfactory.emulators.simulator.wire.health import pulse, serve_pulse
 from rlfactory.emulators.sources import preflight
+from rlfactory.emulators.sources.kinds import SourceKind
 from rlfactory.emulators.sources.standing import StandingConfig, serials_of
-from rlfactory.emulators.sources.standing_options import Backend
 from rlfactory.emulators.sources.tables import attached_table, duration, phones_table
-from rlfactory.processes.docker.connection import EngineUnavailable
 from rlfactory.processes.docker.engine import Engine
 from rlfactory.processes.docker.owner import Owner
 from rlfactory.processes.docker.spec import CellInfo, ContainerLimits
+from rlfactory.processes.errors import EngineUnavailable
 
 
 def shown(table: object) -> str:
@@ -39,10 +39,10 @@ def test_phones_are_spread_over_containers() -> None:
 
 
 def test_real_android_has_a_container_a_phone() -> None:
-    (first, second) = StandingConfig(backend=Backend.EMULATOR, phones=2).specs()
+    (first, second) = StandingConfig(kind=SourceKind.EMULATOR, phones=2).specs()
     assert (first.image, first.devices, first.privileged) == ("rlfactory-emulator", ("/dev/kvm",), False)
     assert first == second
-    (phone,) = StandingConfig(backend=Backend.REDROID, image="mine").specs()
+    (phone,) = StandingConfig(kind=SourceKind.REDROID, image="mine").specs()
     assert (phone.image, phone.privileged) == ("mine", True)
 
 
@@ -76,7 +76,7 @@ def test_a_containers_phones_have_fixed_ports() -> None:
 
 
 def test_the_preflight_names_every_lack_and_its_remedy(tmp_path: Path) -> None:
-    android = StandingConfig(backend=Backend.EMULATOR, phones=1000)
+    android = StandingConfig(kind=SourceKind.EMULATOR, phones=1000)
     (kvm,) = preflight._kvm_problems(tmp_path / "kvm")
     assert "nested virtualisation" in kvm
     (binder,) = preflight._binder_problems("nodev\tproc\n", tmp_path)

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlfactory.emulators.pool import PoolConfig
+from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
 from rlfactory.envs.adapters.gymnasium import LETTERS, MAX_TEXT, EnvironmentGym, plain, read_action
 from rlfactory.envs.api.errors import RLFactoryError, UnknownName
 from rlfactory.envs.api.types import SessionOptions
-from rlfactory.envs.service.phones import PhonesConfig, phone_source
 from rlfactory.envs.service.server import ServerConfig, serving
 
 

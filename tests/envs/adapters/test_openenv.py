@@ -22,9 +22,9 @@ import websocket
 from PIL import Image
 
 from rlfactory.emulators.pool import PoolConfig
+from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
 from rlfactory.envs.adapters.openenv import WEBSOCKETS, OpenEnvDoor
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.service.phones import PhonesConfig, phone_source
 from rlfactory.envs.service.server import ServerConfig, serving
 
 OPENENV_PYTHON = os.environ.get("OPENENV_PYTHON", sys.executable)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rlfactory.envs.sandbox.interpreter import Supervisor, _execute
-from rlfactory.envs.sandbox.places import PlaceLost
 from rlfactory.envs.sandbox.sandboxes import Ran, RunStatus, _read
+from rlfactory.processes.errors import ProgramEnded
 
 
 @pytest.mark.parametrize(
@@ -59,5 +59,5 @@ def test_the_supervisor_keeps_one_child_and_replaces_it():
 def test_an_answer_that_was_not_agreed_is_not_believed():
     assert _read(b'{"status": "ok", "output": "1", "kept": true}') == Ran(status=RunStatus.OK, output="1", kept=True)
     for line in (b"", b"{}", b"[]", b'{"status": "fine", "output": "", "kept": true}', b"\xff"):
-        with pytest.raises(PlaceLost):
+        with pytest.raises(ProgramEnded):
             _read(line)

@@ -6,9 +6,10 @@ import pytest
 
 from rlfactory.emulators.pool import PoolConfig
 from rlfactory.emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.sources.kinds import SourceKind
+from rlfactory.emulators.sources.phones import PhonesConfig, discovery_folders, phone_source
 from rlfactory.emulators.sources.process import ProcessSource
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.service.phones import PhonesConfig, Transport, discovery_folders, phone_source
 from rlfactory.envs.service.server import ServerConfig, serving
 
 
@@ -17,7 +18,7 @@ async def test_an_episode_on_an_attached_phone():
     phone = await owner.start()
     assert owner._adb is not None
     config = PhonesConfig(
-        transport=Transport.ATTACHED, phones=1, spares=0, serials=(phone.info.serial,), adb_port=owner._adb.port
+        kind=SourceKind.ATTACHED, phones=1, spares=0, serials=(phone.info.serial,), adb_port=owner._adb.port
     )
     async with (
         serving(ServerConfig(drain_s=0.2), phones=phone_source(config), pool=PoolConfig(phones=1)) as server,
@@ -35,7 +36,7 @@ async def test_an_episode_on_an_attached_phone():
     await owner.close()
 
 
-@pytest.mark.parametrize("options", [{"transport": Transport.ATTACHED}, {"serials": ("emulator-5554",)}])
+@pytest.mark.parametrize("options", [{"kind": SourceKind.ATTACHED}, {"serials": ("emulator-5554",)}])
 def test_serials_and_the_transport_go_together(options):
     with pytest.raises(ValueError, match="go together"):
         PhonesConfig(**options)

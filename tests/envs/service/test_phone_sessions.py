@@ -17,13 +17,14 @@ from rlfactory.emulators.device.errors import CommandFailed
 from rlfactory.emulators.pool import PoolConfig
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.direct import DirectSource
+from rlfactory.emulators.sources.kinds import SourceKind
+from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
 from rlfactory.envs.api.errors import EnvironmentFault, InfrastructureError, LimitExceeded, TaskError
 from rlfactory.envs.api.types import EpisodeState, SessionOptions, Split, ToolCall, ToolStatus
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.conformance.__main__ import conform
 from rlfactory.envs.conformance.checks import BEHAVIOURS, Target, examine
 from rlfactory.envs.service.limits import Limits
-from rlfactory.envs.service.phones import PhonesConfig, Transport, phone_source
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
 from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
@@ -328,7 +329,7 @@ async def test_options_shape_the_observation():
 
 
 async def test_conformance_over_adb():
-    source = phone_source(PhonesConfig(transport=Transport.ADB, width_px=540, height_px=1200))
+    source = phone_source(PhonesConfig(kind=SourceKind.ADB, width_px=540, height_px=1200))
     config = ServerConfig(drain_s=0.5)
     async with (
         serving(config, phones=source, pool=PoolConfig(phones=2)) as server,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import socket
-import subprocess
 import sys
 from asyncio.subprocess import PIPE
 from contextlib import asynccontextmanager
@@ -16,24 +14,21 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from rlfactory.emulators.sources.phones import PhonesConfig
 from rlfactory.envs.api.errors import UnknownName
-from rlfactory.envs.cli import MALLOC, app
-from rlfactory.envs.cli import _serve as run_service
+from rlfactory.envs.cli import app
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.service.phones import PhonesConfig
 from rlfactory.envs.service.server import AddressInUse, ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
-from rlfactory.envs.tasks.search_qa.options import QuestionOptions
-from rlfactory.processes.lifeline import when_gone
 
 SERVE = (sys.executable, "-c", "from rlfactory.envs.cli import app; app()", "serve", "--phones", "0", "--json")
 
 
 @asynccontextmanager
-async def served(*arguments: str, **environment: str):
+async def served(*arguments: str, stdin: int | None = None):
     """Run `serve` on a free port; yield the process and what its ready line says."""
     process = await asyncio.create_subprocess_exec(
-        *SERVE, "--port", "0", *arguments, stdout=PIPE, stderr=PIPE, env={**os.environ, **environment}
+        *SERVE, "--port", "0", *arguments, stdin=stdin, stdout=PIPE, stderr=PIPE
     )
     try:
         line = await process.stdout.readline()
@@ -80,55 +75,24 @@ async def test_a_metrics_port_in_use_is_one_clear_error():
     assert f"--metrics-port {port}: cannot listen" in said.decode()
 
 
-async def test_memory_allocation_is_tuned_before_it_serves():
-    async with served() as (process, _):
-        with open(f"/proc/{process.pid}/environ", "rb") as file:  # noqa: ASYNC230, PTH123
-            environment = dict(part.partition(b"=")[::2] for part in file.read().split(b"\0"))
-        assert {name: environment[name.encode()].decode() for name in MALLOC} == MALLOC
-
-
-async def test_a_users_own_malloc_settings_are_kept():
-    async with served(MALLOC_TOP_PAD_="1024") as (process, _):
-        with open(f"/proc/{process.pid}/environ", "rb") as file:  # noqa: ASYNC230, PTH123
-            assert b"MALLOC_MMAP_THRESHOLD_" not in file.read()
-
-
-async def test_it_does_not_outlive_its_parent():
-    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", "input()", stdin=PIPE)
-    async with served("--parent-pid", str(parent.pid)) as (process, _):
-        parent.kill()
-        await parent.wait()
+async def test_it_stops_when_its_input_ends_where_that_is_asked_for():
+    async with served("--stop-on-eof", stdin=PIPE) as (process, _):
+        process.stdin.close()
         assert await asyncio.wait_for(process.wait(), 30) == 0
 
 
-async def test_it_serves_phones_until_its_parent_ends(capsys):
-    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", "input()", stdin=PIPE)
-    config, phones = ServerConfig(drain_s=0.1), PhonesConfig(phones=1, width_px=540, height_px=1200)
-    run = asyncio.create_task(run_service(config, phones, QuestionOptions(), parent_pid=parent.pid, as_json=False))
-    said = ""
-    while "serving" not in said:
-        await asyncio.sleep(0.02)
-        said += capsys.readouterr().out
-        assert not run.done()
-    assert "with 1 phone (direct, 540x1200) on 127.0.0.1:" in said
-    parent.kill()
-    await parent.wait()
-    await asyncio.wait_for(run, 30)
-
-
-async def test_a_parent_that_is_gone_already_is_noticed():
-    gone = subprocess.Popen([sys.executable, "-c", ""])  # noqa: ASYNC220
-    gone.wait()
-    called = asyncio.Event()
-    async with when_gone(gone.pid, called.set):
-        await asyncio.wait_for(called.wait(), 30)
-
-
-async def test_a_lifeline_to_a_living_process_is_quiet_and_lets_go():
-    called = asyncio.Event()
-    async with when_gone(os.getpid(), called.set):
-        await asyncio.sleep(0.05)
-    assert not called.is_set()
+async def test_it_serves_phones_as_its_file_says_and_tells_people_so(tmp_path):
+    (tmp_path / "service.yaml").write_text("port: 0\nphones: 1\nwidth: 540\nheight: 1200\njson: true\n")
+    command = (*SERVE[:4], "--config", str(tmp_path / "service.yaml"), "--no-json")
+    process = await asyncio.create_subprocess_exec(*command, stdout=PIPE)
+    try:
+        assert b"with 1 phone (direct, 540x1200) on 127.0.0.1:" in await process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), 30) == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
 
 
 async def test_a_port_in_use_is_one_clear_error():

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
 from rlfactory.envs.api.types import EpisodeState, SessionOptions, Split, ToolCall
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import play
-from rlfactory.envs.service.phones import PhonesConfig, phone_source
 from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.mixed import MIXED_TASKS

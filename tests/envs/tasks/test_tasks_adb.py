@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from rlfactory.emulators.sources.kinds import SourceKind
+from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
 from rlfactory.envs.api.types import SessionOptions
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import play
-from rlfactory.envs.service.phones import PhonesConfig, Transport, phone_source
 from rlfactory.envs.service.server import ServerConfig, serving
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -35,7 +36,7 @@ async def direct() -> AsyncIterator[EnvClient]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def adb() -> AsyncIterator[EnvClient]:
-    phones = phone_source(PhonesConfig(phones=1, transport=Transport.ADB))
+    phones = phone_source(PhonesConfig(phones=1, kind=SourceKind.ADB))
     async with serving(ServerConfig(), phones=phones) as server, EnvClient(server.address) as client:
         yield client
 

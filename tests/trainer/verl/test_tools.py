@@ -22,10 +22,10 @@ from verl.tools.tool_registry import initialize_tools_from_config
 from verl.utils.dataset.rl_dataset import RLHFDataset
 from verl.workers.rollout.replica import TokenOutput
 
+from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
 from rlfactory.envs.api.errors import InfrastructureError, TaskError
 from rlfactory.envs.api.types import SessionOptions
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.service.phones import PhonesConfig, phone_source
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.search_qa import SEARCH_QA_TASKS

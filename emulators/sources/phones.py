@@ -1,35 +1,25 @@
-"""Which phones a service has: from its options to a `PhoneSource`."""
+"""The phones of a service: what they are to be, and what starts them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
 
-if TYPE_CHECKING:
-    from rlfactory.emulators.pool import PhoneSource
-
-
-class Transport(StrEnum):
-    """How phones are reached."""
-
-    DIRECT = "direct"
-    """Simulated phones in the service's own process: the fast way."""
-    ADB = "adb"
-    """Simulated phones in processes of their own, through a real adb server: the way to any Android phone."""
-    DOCKER = "docker"
-    """Simulated phones in containers, through a real adb server: where code of others runs."""
-    ATTACHED = "attached"
-    """Phones that run already, simulated or not, by their adb serials."""
+from rlfactory.emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.sources.attached import AttachedSource
+from rlfactory.emulators.sources.direct import DirectSource
+from rlfactory.emulators.sources.docker import DockerConfig, DockerSource
+from rlfactory.emulators.sources.kinds import SERVED, SourceKind
+from rlfactory.emulators.sources.process import ProcessSource
+from rlfactory.emulators.sources.source import PhoneSource
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhonesConfig:
     """The phones of a service, all alike."""
 
-    transport: Transport = Transport.DIRECT
+    kind: SourceKind = SourceKind.DIRECT
     phones: int = 4
     spares: int = 1
     """Kept warm beside them."""
@@ -49,10 +39,12 @@ class PhonesConfig:
     """Folders in which emulators of this machine tell where their gRPC endpoints are."""
 
     def __post_init__(self) -> None:
+        if self.kind not in SERVED:
+            raise ValueError(f"no service has phones of kind {self.kind}; there are: {', '.join(SERVED)}")
         for name in ("phones", "spares"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be below 0, got {getattr(self, name)}")
-        if (self.transport is Transport.ATTACHED) != bool(self.serials):
+        if (self.kind is SourceKind.ATTACHED) != bool(self.serials):
             raise ValueError("transport attached and serials (--serial) go together")
         if self.phones_per_host < 1:
             raise ValueError(f"phones_per_host must be at least 1, got {self.phones_per_host}")
@@ -63,29 +55,19 @@ class PhonesConfig:
 
 def phone_source(config: PhonesConfig) -> PhoneSource:
     """Return a source of such phones; none is started yet."""
-    from rlfactory.emulators.simulator.phone import PhoneConfig
-
     phone = PhoneConfig(width_px=config.width_px, height_px=config.height_px)
-    match config.transport:
-        case Transport.DIRECT:
-            from rlfactory.emulators.sources.direct import DirectSource
-
+    match config.kind:
+        case SourceKind.DIRECT:
             return DirectSource(phone)
-        case Transport.ADB:
-            from rlfactory.emulators.sources.process import ProcessSource
-
-            return ProcessSource(phone, phones_per_process=config.phones_per_host)
-        case Transport.DOCKER:
-            from rlfactory.emulators.sources.docker import DockerConfig, DockerSource
-
+        case SourceKind.ADB:
+            return ProcessSource(phone, phones_per_host=config.phones_per_host)
+        case SourceKind.DOCKER:
             docker = DockerConfig(image=config.image, phones_per_container=config.phones_per_host)
             return DockerSource(phone, replace(docker, engine_url=config.engine_url or docker.engine_url))
-        case Transport.ATTACHED:
-            from rlfactory.emulators.sources.attached import AttachedSource
-
+        case SourceKind.ATTACHED:
             return AttachedSource(config.serials, adb_port=config.adb_port, discovery=config.discovery)
         case _:
-            assert_never(config.transport)
+            raise ValueError(f"no service has phones of kind {config.kind}")
 
 
 def discovery_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:

@@ -1,0 +1,142 @@
+"""From the options of `rlfactory serve` to a service that runs until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from contextlib import AsyncExitStack
+
+from prometheus_client import CollectorRegistry
+from rich.console import Console
+
+from rlfactory.emulators.pool import PoolConfig
+from rlfactory.emulators.sources.phones import PhonesConfig, discovery_folders, phone_source
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.sandbox.config import SandboxConfig, allow_lists
+from rlfactory.envs.sandbox.sandboxes import Sandboxes
+from rlfactory.envs.service.limits import Limits
+from rlfactory.envs.service.metrics import exposed
+from rlfactory.envs.service.serve_options import ServeOptions
+from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
+from rlfactory.envs.tasks.file import add_tasks
+from rlfactory.envs.tasks.registry import default_registry
+from rlfactory.envs.tasks.search_qa.options import JUDGE_KEY_VARIABLE, QuestionOptions
+from rlfactory.envs.tasks.text2sql.spider import spider_task
+from rlfactory.envs.tools.file import tools_of_file
+from rlfactory.envs.tools.runtime.cache import CacheConfig
+from rlfactory.envs.wire.trust import ServerTrustFiles
+from rlfactory.envs.wire.trust_options import token_from_environment
+from rlfactory.processes import event_loop
+from rlfactory.processes.child import when_parent_ends
+from rlfactory.processes.malloc import keep_large_blocks
+
+
+def run_service(options: ServeOptions) -> None:
+    """Serve until SIGTERM, SIGINT, or the end of standard input where that is asked for.
+
+    Raises: TaskError: an option, or what it names, makes no sense. DeviceError: no phone. AddressInUse.
+    """
+    keep_large_blocks(os.environ)
+    event_loop.run(serve(options))
+
+
+def phones_config(options: ServeOptions) -> PhonesConfig:
+    """Return which phones are asked for. Raises: TaskError."""
+    try:
+        return PhonesConfig(
+            kind=options.transport,
+            phones=len(options.serial) if options.serial else options.phones,
+            spares=0 if options.serial else options.spares,  # attached phones are as many as they are
+            phones_per_host=options.phones_per_host,
+            image=options.image,
+            engine_url=options.docker_host,
+            width_px=options.width,
+            height_px=options.height,
+            serials=tuple(options.serial or ()),
+            adb_port=options.adb_port,
+            discovery=discovery_folders(os.environ),
+        )
+    except ValueError as error:
+        raise TaskError(str(error)) from None
+
+
+def server_config(options: ServeOptions) -> ServerConfig:
+    """Return where and for whom it listens. Raises: TaskError."""
+    files = ServerTrustFiles(
+        token_file=options.token_file,
+        certificate=options.tls_cert,
+        key=options.tls_key,
+        client_ca=options.tls_client_ca,
+        plaintext=options.plaintext,
+    )
+    try:
+        return ServerConfig(
+            host=options.host,
+            port=options.port,
+            drain_s=options.drain_s,
+            limits=Limits(max_sessions=options.max_sessions),
+            tool_cache=CacheConfig(path=options.tool_cache),
+            trust=files.load(token=token_from_environment()),
+        )
+    except ValueError as error:
+        raise TaskError(str(error)) from None
+
+
+async def serve(options: ServeOptions) -> None:
+    """See `run_service`."""
+    config, phones = server_config(options), phones_config(options)
+    questions = QuestionOptions(
+        questions=options.questions,
+        index=options.search_index,
+        judge=options.judge,
+        judge_api_key=os.environ.get(JUDGE_KEY_VARIABLE, ""),
+    )
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    if options.stop_on_eof:
+        when_parent_ends(lambda: loop.call_soon_threadsafe(stop.set))
+    metrics = CollectorRegistry()
+    services = questions.services()
+    services.give(Sandboxes(SandboxConfig(unsafe_local=options.unsafe_local, allow=allow_lists(options.allow or ()))))
+    tasks = questions.registry() or default_registry()
+    if options.text2sql is not None:
+        tasks.add(spider_task(options.text2sql))
+    for path in options.tasks or ():
+        add_tasks(tasks, path)
+    async with AsyncExitStack() as stack:
+        tools = await stack.enter_async_context(tools_of_file(options.tools, os.environ)) if options.tools else None
+        server = await stack.enter_async_context(
+            serving(
+                config,
+                phones=phone_source(phones) if phones.phones else None,
+                pool=PoolConfig(phones=phones.phones, spares=phones.spares) if phones.phones else None,
+                tasks=tasks,
+                tools=tools,
+                metrics=metrics,
+                services=services,
+            )
+        )
+        address = ""
+        if options.metrics_port >= 0:
+            port = stack.enter_context(exposed(metrics, host="127.0.0.1", port=options.metrics_port))
+            address = f"127.0.0.1:{port}"
+        _announce(server, phones, metrics=address, as_json=options.json)
+        await stop.wait()
+
+
+def _announce(server: EnvServer, phones: PhonesConfig, *, metrics: str, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"address": server.address, "pid": os.getpid(), "metrics": metrics}), flush=True)
+        return
+    number = "1 phone" if phones.phones == 1 else f"{phones.phones} phones"
+    size = "" if phones.serials else f", {phones.width_px}x{phones.height_px}"
+    what = f"{number} ({phones.kind}{size})"
+    Console(highlight=False).print(
+        f"[bold green]serving[/] {len(server.host.tasks)} tasks with {what} on [bold]{server.address}[/]; Ctrl-C stops"
+        + (f"\nmetrics on http://{metrics}/metrics" if metrics else ""),
+        soft_wrap=True,
+    )
