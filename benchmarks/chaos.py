@@ -30,7 +30,7 @@ from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError
 from rlfactory.envs.api.types import Observation, Reward, SessionOptions, StepResult, ToolCall
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import OracleStuck, solve
-from rlfactory.envs.tasks.hand import PlayedSession
+from rlfactory.envs.tasks.ui_driver import PlayableSession
 
 SUITE = "phone"
 SANDBOX_SUITE = "math_code"
@@ -96,9 +96,9 @@ class Play:
 
 
 class CountedSession:
-    """A session whose steps are counted; an oracle's hand plays on it."""
+    """A session whose steps are counted; an oracle plays on it."""
 
-    def __init__(self, session: PlayedSession, play: Play) -> None:
+    def __init__(self, session: PlayableSession, play: Play) -> None:
         self._session = session
         self._play = play
 

@@ -77,7 +77,7 @@ class Samples:
 
 
 class TimedSession:
-    """A session whose steps are timed; an oracle's hand plays on it."""
+    """A session whose steps are timed; an oracle plays on it."""
 
     def __init__(self, session: Session, samples: Samples) -> None:
         self._session = session

@@ -43,7 +43,7 @@ from rlfactory.processes.child import when_parent_ends
 from rlfactory.processes.event_loop import run
 
 if TYPE_CHECKING:
-    from rlfactory.envs.tasks.hand import Hand
+    from rlfactory.envs.tasks.ui_driver import UiDriver
 
 TASK: Final = "load.wait"
 _WIDTH_PX, _HEIGHT_PX = 540, 1200
@@ -171,7 +171,7 @@ class Waiting(Task):
     def checks(self, outcome: Outcome) -> Sequence[Check]:
         return (Check(name="finished", holds=outcome.finished),)
 
-    async def solve(self, hand: Hand) -> None:
+    async def solve(self, ui: UiDriver) -> None:
         raise NotImplementedError("the load is not played by an oracle")
 
 

@@ -1,4 +1,4 @@
-"""The commands of the doors: an MCP server and an OpenEnv server before an environment service."""
+"""The commands of the adapters: an MCP server and an OpenEnv server before an environment service."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def openenv(
 ) -> None:
     """Offer the tasks of a service to OpenEnv clients."""
     try:
-        from rlfactory.envs.adapters.openenv import OpenEnvDoor
+        from rlfactory.envs.adapters.openenv import OpenEnvServer
     except ModuleNotFoundError as error:
         raise TaskError(f"the OpenEnv server needs {error.name}: install rlfactory[tools]") from None
     from rlfactory.envs.client import EnvClient
@@ -107,11 +107,11 @@ def openenv(
             where = f"{host}:{listener.getsockname()[1]}"
             async with (
                 EnvClient(address, trust=trust) as client,
-                OpenEnvDoor(client, task=task, max_sessions=max_sessions) as door,
+                OpenEnvServer(client, task=task, max_sessions=max_sessions) as adapter,
             ):
                 line = f"serving the tasks of {address} to OpenEnv clients on http://{where}; Ctrl-C stops"
                 print(json.dumps({"address": where}) if as_json else line, flush=True)
-                await door.serve(listener)
+                await adapter.serve(listener)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)  # uvicorn stops in order, then raises what stopped it once more

@@ -93,7 +93,7 @@ class Episode:
         await asyncio.shield(self._session.aclose())
 
 
-class OpenEnvDoor:
+class OpenEnvServer:
     """The server's episodes and routes. An async context manager that gives all episodes up at its end."""
 
     def __init__(

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from rlfactory.envs.api.errors import EpisodeOver
 from rlfactory.envs.api.types import EpisodeState, Observation, Reward, SessionOptions, Split, StepResult, ToolCall
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.tasks.hand import Hand, OracleStuck, PlayedSession
 from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
+from rlfactory.envs.tasks.ui_driver import OracleStuck, PlayableSession, UiDriver
 
 __all__ = ["EpisodeRecord", "OracleStuck", "RecordedStep", "play", "solve"]
 
@@ -45,7 +45,7 @@ class EpisodeRecord:
 
 
 async def solve(
-    session: PlayedSession, *, task: str, seed: int, split: Split, registry: TaskRegistry | None = None
+    session: PlayableSession, *, task: str, seed: int, split: Split, registry: TaskRegistry | None = None
 ) -> None:
     """Play a session of (task, seed, split) by the task's oracle, to its end.
 
@@ -59,7 +59,7 @@ async def solve(
     """
     drawn = (registry or default_registry()).draw(task, seed=seed, split=split)
     try:
-        await drawn.solve(Hand(session))
+        await drawn.solve(UiDriver(session))
     except EpisodeOver as error:
         raise OracleStuck(f"the oracle of {task} wants another turn: {error}") from error
 
@@ -105,7 +105,7 @@ async def play(
 class _Recorder:
     """A session that keeps what was played."""
 
-    def __init__(self, session: PlayedSession) -> None:
+    def __init__(self, session: PlayableSession) -> None:
         self._session = session
         self.steps: list[RecordedStep] = []
 

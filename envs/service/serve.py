@@ -135,8 +135,9 @@ def _announce(server: EnvServer, phones: PhonesConfig, *, metrics: str, as_json:
     number = "1 phone" if phones.phones == 1 else f"{phones.phones} phones"
     size = "" if phones.serials else f", {phones.width_px}x{phones.height_px}"
     what = f"{number} ({phones.kind}{size})"
+    tasks = len(server.manager.tasks)
     Console(highlight=False).print(
-        f"[bold green]serving[/] {len(server.host.tasks)} tasks with {what} on [bold]{server.address}[/]; Ctrl-C stops"
+        f"[bold green]serving[/] {tasks} tasks with {what} on [bold]{server.address}[/]; Ctrl-C stops"
         + (f"\nmetrics on http://{metrics}/metrics" if metrics else ""),
         soft_wrap=True,
     )

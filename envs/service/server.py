@@ -1,4 +1,4 @@
-"""A running environment service: gRPC, health checking and reflection around a `SessionHost`."""
+"""A running environment service: gRPC, health checking and reflection around a `SessionManager`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from rlfactory.emulators.device.device import ImageSpec
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.pool import PhoneSource, Pool, PoolConfig, PoolMetrics
 from rlfactory.envs.rewards.rubric import Rubric
-from rlfactory.envs.service.gate import Gate
-from rlfactory.envs.service.host import SessionHost
+from rlfactory.envs.service.authentication import TokenInterceptor
 from rlfactory.envs.service.limits import Limits
+from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.metrics import ServiceMetrics
 from rlfactory.envs.service.servicer import EnvService
 from rlfactory.envs.service.services import Services
@@ -74,13 +74,13 @@ class ServerConfig:
 class EnvServer:
     """A server that listens. Use `serving`."""
 
-    def __init__(self, host: SessionHost, config: ServerConfig) -> None:
-        self.host = host
+    def __init__(self, manager: SessionManager, config: ServerConfig) -> None:
+        self.manager = manager
         self.config = config
         self.address = ""
         """host:port, once it listens."""
         self._health = health.aio.HealthServicer()
-        self._service = EnvService(host)
+        self._service = EnvService(manager)
         self._server: grpc.aio.Server | None = None
 
     async def start(self) -> None:
@@ -93,7 +93,7 @@ class EnvServer:
                 ("grpc.so_reuseport", 0),
             ),
             maximum_concurrent_rpcs=config.max_concurrent_calls,
-            interceptors=(Gate(config.trust.tokens),) if config.trust.tokens else (),
+            interceptors=(TokenInterceptor(config.trust.tokens),) if config.trust.tokens else (),
         )
         pb_grpc.add_EnvServiceServicer_to_server(self._service, server)  # type: ignore[no-untyped-call]
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
@@ -118,10 +118,10 @@ class EnvServer:
         server, self._server = self._server, None
         if server is None:
             return
-        self.host.draining = True
-        if self.host.pool is not None:
-            self.host.pool.lend_no_more()
-        self.host.events.close()
+        self.manager.draining = True
+        if self.manager.pool is not None:
+            self.manager.pool.lend_no_more()
+        self.manager.events.close()
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         self._service.end_step_streams()
         await server.stop(self.config.drain_s)
@@ -175,8 +175,8 @@ async def serving(
         runtime = await stack.enter_async_context(
             ToolRuntime(config.tool_calls, cache=ResultCache(config.tool_cache), metrics=ToolMetrics(metrics))
         )
-        host = await stack.enter_async_context(
-            SessionHost(
+        manager = await stack.enter_async_context(
+            SessionManager(
                 tasks=tasks or default_registry(),
                 tools=tools or default_tools(),
                 pool=held,
@@ -187,7 +187,7 @@ async def serving(
                 services=shared,
             )
         )
-        server = EnvServer(host, config)
+        server = EnvServer(manager, config)
         await server.start()
         stack.push_async_callback(server.stop)
         yield server

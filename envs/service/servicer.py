@@ -1,4 +1,4 @@
-"""The gRPC face of a `SessionHost`: converts, calls, and says errors as the protocol does."""
+"""The gRPC face of a `SessionManager`: converts, calls, and says errors as the protocol does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import grpc
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.pool import PhoneState, PhoneStatus
 from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError
-from rlfactory.envs.service.host import SessionHost
+from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.step_stream import StepStream
 from rlfactory.envs.wire import convert
 from rlfactory.envs.wire.faults import WATCHING, device_failure, to_bytes, to_status
@@ -71,10 +71,10 @@ async def _abort(context: Context, error: RLFactoryError) -> NoReturn:
 
 
 class EnvService(pb_grpc.EnvServiceServicer):
-    """Serves one host. Holds no state of its own but the streams that are open."""
+    """Serves the sessions of one manager. Holds no state of its own but the streams that are open."""
 
-    def __init__(self, host: SessionHost) -> None:
-        self._host = host
+    def __init__(self, manager: SessionManager) -> None:
+        self._manager = manager
         self._started_s = time.monotonic()
         self._step_streams: set[StepStream] = set()
 
@@ -86,12 +86,12 @@ class EnvService(pb_grpc.EnvServiceServicer):
     @_answers
     async def ListTasks(self, request: pb.ListTasksRequest, context: object) -> pb.ListTasksResponse:  # noqa: N802
         split = convert.split_from_pb(request.split) if request.split else ""
-        infos = self._host.tasks.infos(suite=request.suite, split=split)
+        infos = self._manager.tasks.infos(suite=request.suite, split=split)
         return pb.ListTasksResponse(tasks=[convert.task_to_pb(info) for info in infos])
 
     @_answers
     async def Reset(self, request: pb.ResetRequest, context: Context) -> pb.ResetResponse:  # noqa: N802
-        result = await self._host.reset(
+        result = await self._manager.reset(
             request.task,
             seed=request.seed,
             split=convert.split_from_pb(request.split),
@@ -106,11 +106,11 @@ class EnvService(pb_grpc.EnvServiceServicer):
 
     async def _step(self, request: pb.StepRequest) -> pb.StepResponse:
         calls = convert.calls_from_pb(request.calls)
-        played, lease_expiry_s = await self._host.step(request.session, request.seq, calls)
+        played, lease_expiry_s = await self._manager.step(request.session, request.seq, calls)
         return convert.step_to_pb(played.result, lease_expiry_s=lease_expiry_s, with_bytes=played.with_bytes)
 
     async def Steps(self, requests: AsyncIterator[pb.StepsRequest], context: Context) -> None:  # noqa: N802
-        stream = StepStream(self._step_or_status, max_under_way=self._host.limits.max_sessions)
+        stream = StepStream(self._step_or_status, max_under_way=self._manager.limits.max_sessions)
         self._step_streams.add(stream)
         try:
             await stream.serve(requests, context.write)
@@ -125,31 +125,31 @@ class EnvService(pb_grpc.EnvServiceServicer):
 
     @_answers
     async def Fork(self, request: pb.ForkRequest, context: object) -> pb.ForkResponse:  # noqa: N802
-        results = await self._host.fork(request.session, request.n)
+        results = await self._manager.fork(request.session, request.n)
         return pb.ForkResponse(sessions=[convert.reset_to_pb(result) for result in results])
 
     @_answers
     async def Close(self, request: pb.CloseRequest, context: object) -> pb.CloseResponse:  # noqa: N802
-        await self._host.close(request.session)
+        await self._manager.close(request.session)
         return pb.CloseResponse()
 
     @_answers
     async def Renew(self, request: pb.RenewRequest, context: object) -> pb.RenewResponse:  # noqa: N802
-        return pb.RenewResponse(lease_expiry_s=self._host.renew(request.session))
+        return pb.RenewResponse(lease_expiry_s=self._manager.renew(request.session))
 
     @_answers
     async def Status(self, request: pb.StatusRequest, context: object) -> pb.StatusResponse:  # noqa: N802
-        host = self._host
-        holders = host.phone_holders()
-        phones = host.pool.status() if host.pool is not None else ()
-        pool = host.pool.summary() if host.pool is not None else None
+        manager = self._manager
+        holders = manager.phone_holders()
+        phones = manager.pool.status() if manager.pool is not None else ()
+        pool = manager.pool.summary() if manager.pool is not None else None
         return pb.StatusResponse(
             version=_version(),
             uptime_s=time.monotonic() - self._started_s,
-            sessions=host.sessions,
-            max_sessions=host.limits.max_sessions,
+            sessions=manager.sessions,
+            max_sessions=manager.limits.max_sessions,
             phones=[_phone_to_pb(phone, holders.get(phone.serial, "")) for phone in phones],
-            counters=dict(host.counters),
+            counters=dict(manager.counters),
             waiting=pool.waiting if pool else 0,
             starts_paused_s=pool.starts_paused_s if pool else 0.0,
         )
@@ -158,7 +158,7 @@ class EnvService(pb_grpc.EnvServiceServicer):
         self, request: pb.WatchRequest, context: Context
     ) -> AsyncIterator[pb.Event]:
         try:
-            events = self._host.events.watch(request.session)
+            events = self._manager.events.watch(request.session)
         except RLFactoryError as error:
             await _abort(context, error)
         await context.send_initial_metadata((WATCHING,))  # tells the client that it misses nothing from here on

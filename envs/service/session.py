@@ -39,9 +39,9 @@ from rlfactory.envs.api.types import (
 )
 from rlfactory.envs.rewards.rubric import Judge, Rubric
 from rlfactory.envs.service.goldens import EpisodeKey
+from rlfactory.envs.service.idempotency import AtMostOnce
 from rlfactory.envs.service.limits import Limits
 from rlfactory.envs.service.observer import PhoneObserver, SentImages
-from rlfactory.envs.service.once import AtMostOnce
 from rlfactory.envs.service.services import Services
 from rlfactory.envs.tasks.task import Outcome, PlayedCall, Task
 from rlfactory.envs.tools.registry import ToolRegistry
@@ -56,7 +56,7 @@ LEAST_TIMEOUT_S: Final = 0.001
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Played:
+class StoredStep:
     """One step as it is stored for callers that ask again."""
 
     result: StepResult
@@ -140,7 +140,7 @@ class Session:
         self._executor = Executor(
             self._tools, max_output_chars=episode.limits.max_output_chars, runtime=episode.runtime
         )
-        self._once: AtMostOnce[Played] = AtMostOnce(done=turns, grace_s=episode.limits.orphan_grace_s)
+        self._once: AtMostOnce[StoredStep] = AtMostOnce(done=turns, grace_s=episode.limits.orphan_grace_s)
         self._sent = SentImages()
         self._listener = listener
         self._closing = False
@@ -230,7 +230,7 @@ class Session:
 
     # --- playing -----------------------------------------------------------------------------------------------------
 
-    async def step(self, seq: int, calls: Sequence[ToolCall]) -> Played:
+    async def step(self, seq: int, calls: Sequence[ToolCall]) -> StoredStep:
         """Carry out one turn, at most once for each seq.
 
         Raises:
@@ -257,7 +257,7 @@ class Session:
         if self.void is not None:
             raise self.void.with_traceback(None)
 
-    async def _play_or_void(self, seq: int, calls: Sequence[ToolCall]) -> Played:
+    async def _play_or_void(self, seq: int, calls: Sequence[ToolCall]) -> StoredStep:
         try:
             async with self.lock:
                 return await self._play(calls)
@@ -269,7 +269,7 @@ class Session:
         except RLFactoryError as error:
             raise self._end_as_void(error) from None
 
-    async def _play(self, calls: Sequence[ToolCall]) -> Played:
+    async def _play(self, calls: Sequence[ToolCall]) -> StoredStep:
         started = time.perf_counter()
         timeout_s = self.episode.options.step_timeout_s
         clock = self._record.clock = PhoneClock()
@@ -298,12 +298,12 @@ class Session:
         )
         return self._played(results, timing)
 
-    def _played(self, results: tuple[ToolResult, ...], timing: StepTiming) -> Played:
+    def _played(self, results: tuple[ToolResult, ...], timing: StepTiming) -> StoredStep:
         result = StepResult(
             results=results, observation=self.observation, reward=self._reward, state=self.state, timing=timing
         )
         self._listener.turn_played(self.id, result)
-        return Played(result=result, with_bytes=self._sent.is_new(self.observation))
+        return StoredStep(result=result, with_bytes=self._sent.is_new(self.observation))
 
     async def _look(self, timeout_s: float) -> None:
         if self._observer is not None:

@@ -20,7 +20,7 @@ from rlfactory.envs.api.types import Split, ToolCall, ToolResult
 if TYPE_CHECKING:
     from rlfactory.envs.rewards.rubric import Rubric
     from rlfactory.envs.service.services import Services
-    from rlfactory.envs.tasks.hand import Hand
+    from rlfactory.envs.tasks.ui_driver import UiDriver
     from rlfactory.envs.tools.tool import ToolFactory
 
 
@@ -122,5 +122,5 @@ class Task(ABC):
         return ()
 
     @abstractmethod
-    async def solve(self, hand: Hand) -> None:
-        """Play the task: the oracle. The hand ends the episode by `hand.finish`."""
+    async def solve(self, ui: UiDriver) -> None:
+        """Play the task: the oracle. The driver ends the episode by `ui.finish`."""

@@ -74,13 +74,13 @@ class ToolsConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Location:
     """Where in the file something stands, for messages."""
 
     path: tuple[str, ...] = field(default=())
 
-    def at(self, key: object) -> _Place:
-        return _Place((*self.path, str(key)))
+    def at(self, key: object) -> _Location:
+        return _Location((*self.path, str(key)))
 
     def wrong(self, problem: object) -> TaskError:
         return TaskError(f"{'.'.join(self.path)}: {problem}")
@@ -100,52 +100,52 @@ def load_tools(path: Path, *, environ: Mapping[str, str]) -> ToolsConfig:
     except (OSError, ValueError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise TaskError(f"tools file {path}: {reason}") from None
-    place = _Place((str(path),))
-    mapping = _mapping(_filled(content if content is not None else {}, environ, place), place)
-    _known(mapping, ("tools", "mcpServers"), place)
-    tools, servers = (_mapping(mapping.get(key, {}), place.at(key)) for key in ("tools", "mcpServers"))
+    location = _Location((str(path),))
+    mapping = _mapping(_filled(content if content is not None else {}, environ, location), location)
+    _known(mapping, ("tools", "mcpServers"), location)
+    tools, servers = (_mapping(mapping.get(key, {}), location.at(key)) for key in ("tools", "mcpServers"))
     return ToolsConfig(
         tools=tuple(
-            _tool(name, _mapping(each, place.at(name)), place.at("tools").at(name), path.parent)
+            _tool(name, _mapping(each, location.at(name)), location.at("tools").at(name), path.parent)
             for name, each in tools.items()
         ),
         servers=tuple(
-            _server(name, _mapping(each, place.at(name)), place.at("mcpServers").at(name))
+            _server(name, _mapping(each, location.at(name)), location.at("mcpServers").at(name))
             for name, each in servers.items()
         ),
     )
 
 
-def _tool(name: str, entry: Mapping[str, Any], place: _Place, folder: Path) -> ToolEntry:
+def _tool(name: str, entry: Mapping[str, Any], location: _Location, folder: Path) -> ToolEntry:
     kinds = [kind for kind in KINDS if kind in entry]
     if len(kinds) != 1:
-        raise place.wrong(f"one of {', '.join(KINDS)} must be given, and only one")
+        raise location.wrong(f"one of {', '.join(KINDS)} must be given, and only one")
     (kind,) = kinds
     made_with = ("options",) if kind in ("function", "qwen_agent") else ()
-    _known(entry, (kind, "policy", "description", *made_with), place)
-    policy = _made(ToolPolicy, entry["policy"], place.at("policy")) if "policy" in entry else None
+    _known(entry, (kind, "policy", "description", *made_with), location)
+    policy = _made(ToolPolicy, entry["policy"], location.at("policy")) if "policy" in entry else None
     description = entry.get("description", "")
     if not isinstance(description, str):
-        raise place.at("description").wrong("must be a text")
-    return ToolEntry(name=name, source=_source(kind, entry, place, folder), policy=policy, description=description)
+        raise location.at("description").wrong("must be a text")
+    return ToolEntry(name=name, source=_source(kind, entry, location, folder), policy=policy, description=description)
 
 
 def _source(
-    kind: str, entry: Mapping[str, Any], place: _Place, folder: Path
+    kind: str, entry: Mapping[str, Any], location: _Location, folder: Path
 ) -> FunctionSource | ModelConfig | EnvironmentConfig:
     match kind:
         case "model":
-            return _made(ModelConfig, entry[kind], place.at(kind))
+            return _made(ModelConfig, entry[kind], location.at(kind))
         case "environment":
-            return _made(EnvironmentConfig, entry[kind], place.at(kind))
+            return _made(EnvironmentConfig, entry[kind], location.at(kind))
     return FunctionSource(
-        subject=_imported(entry[kind], place.at(kind), folder),
-        options=_mapping(entry.get("options", {}), place.at("options")),
+        subject=_imported(entry[kind], location.at(kind), folder),
+        options=_mapping(entry.get("options", {}), location.at("options")),
         qwen_agent=kind == "qwen_agent",
     )
 
 
-def _server(name: str, entry: Mapping[str, Any], place: _Place) -> McpConfig:
+def _server(name: str, entry: Mapping[str, Any], location: _Location) -> McpConfig:
     """Return one MCP server, as MCP clients usually write it (`type` for transport), with our additions."""
     given = dict(entry)
     if "type" in given:
@@ -156,36 +156,36 @@ def _server(name: str, entry: Mapping[str, Any], place: _Place) -> McpConfig:
     for key in ("args", "tools"):
         if key in given:
             if not isinstance(given[key], list) or not all(isinstance(each, str) for each in given[key]):
-                raise place.at(key).wrong("must be a list of texts")
+                raise location.at(key).wrong("must be a list of texts")
             given[key] = tuple(given[key])
     if "policy" in given:
-        given["policy"] = _made(ToolPolicy, given["policy"], place.at("policy"))
-    return _made(McpConfig, {"name": name, **given}, place)
+        given["policy"] = _made(ToolPolicy, given["policy"], location.at("policy"))
+    return _made(McpConfig, {"name": name, **given}, location)
 
 
-def _made(kind: Callable[..., C], content: object, place: _Place) -> C:
+def _made(kind: Callable[..., C], content: object, location: _Location) -> C:
     """Return a config object from its mapping."""
-    given = _mapping(content, place)
+    given = _mapping(content, location)
     fields = {each.name for each in dataclasses.fields(kind) if each.init}  # type: ignore[arg-type]
-    _known(given, fields, place)
+    _known(given, fields, location)
     try:
         return kind(**given)
     except (TypeError, ValueError) as error:
-        raise place.wrong(str(error).replace(f"{getattr(kind, '__name__', '')}.__init__() ", "")) from None
+        raise location.wrong(str(error).replace(f"{getattr(kind, '__name__', '')}.__init__() ", "")) from None
 
 
-def _imported(content: object, place: _Place, folder: Path) -> Callable[..., Any]:
+def _imported(content: object, location: _Location, folder: Path) -> Callable[..., Any]:
     """Return what `module:name` or `file.py:name` names."""
     if not isinstance(content, str) or content.count(":") != 1:
-        raise place.wrong("must be module:name or file.py:name")
+        raise location.wrong("must be module:name or file.py:name")
     where, name = content.split(":")
     try:
         module = _of_file(folder / where) if where.endswith(".py") else importlib.import_module(where)
     except Exception as error:
-        raise place.wrong(f"cannot import {where}: {type(error).__name__}: {error}") from error
+        raise location.wrong(f"cannot import {where}: {type(error).__name__}: {error}") from error
     subject = getattr(module, name, None)
     if not callable(subject):
-        raise place.wrong(f"{where} has no function or class {name!r}")
+        raise location.wrong(f"{where} has no function or class {name!r}")
     found: Callable[..., Any] = subject
     return found
 
@@ -200,32 +200,32 @@ def _of_file(path: Path) -> object:
     return module
 
 
-def _filled(content: Any, environ: Mapping[str, str], place: _Place) -> Any:
+def _filled(content: Any, environ: Mapping[str, str], location: _Location) -> Any:
     """Return the content with `${NAME}` filled in, everywhere in its texts."""
     match content:
         case str():
-            return _VARIABLE.sub(lambda found: _variable(found[1], environ, place), content)
+            return _VARIABLE.sub(lambda found: _variable(found[1], environ, location), content)
         case list():
-            return [_filled(each, environ, place.at(index)) for index, each in enumerate(content)]
+            return [_filled(each, environ, location.at(index)) for index, each in enumerate(content)]
         case dict():
-            return {key: _filled(value, environ, place.at(key)) for key, value in content.items()}
+            return {key: _filled(value, environ, location.at(key)) for key, value in content.items()}
         case _:
             return content
 
 
-def _variable(name: str, environ: Mapping[str, str], place: _Place) -> str:
+def _variable(name: str, environ: Mapping[str, str], location: _Location) -> str:
     if name not in environ:
-        raise place.wrong(f"the environment has no variable {name}")
+        raise location.wrong(f"the environment has no variable {name}")
     return environ[name]
 
 
-def _mapping(content: object, place: _Place) -> Mapping[str, Any]:
+def _mapping(content: object, location: _Location) -> Mapping[str, Any]:
     if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
-        raise place.wrong("must be a mapping of names")
+        raise location.wrong("must be a mapping of names")
     return content
 
 
-def _known(given: Mapping[str, Any], known: Any, place: _Place) -> None:
+def _known(given: Mapping[str, Any], known: Any, location: _Location) -> None:
     unknown = sorted(given.keys() - set(known))
     if unknown:
-        raise place.wrong(f"unknown {', '.join(map(repr, unknown))}; known: {', '.join(sorted(known))}")
+        raise location.wrong(f"unknown {', '.join(map(repr, unknown))}; known: {', '.join(sorted(known))}")

@@ -26,7 +26,7 @@ class ServerTrust:
     """Whom a service lets in, and what it shows them. All empty: anyone who can reach the port."""
 
     tokens: tuple[str, ...] = field(default=(), repr=False)
-    """Each of them opens the door, so that a token can be replaced without an outage."""
+    """Each of them is accepted, so that a token can be replaced without an outage."""
     certificate: bytes = b""
     """The service's certificate chain; with it the service speaks TLS."""
     key: bytes = field(default=b"", repr=False)

@@ -111,7 +111,7 @@ class Talk(Task):
             Check(name="right", holds=outcome.answer == str(self.number)),
         )
 
-    async def solve(self, hand: object) -> None:
+    async def solve(self, ui: object) -> None:
         raise NotImplementedError
 
 

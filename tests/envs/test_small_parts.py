@@ -13,9 +13,9 @@ from rlfactory.envs.api.errors import InfrastructureError, LimitExceeded, OutOfO
 from rlfactory.envs.api.types import ImageFormat, ImageRef, Observation, SessionOptions
 from rlfactory.envs.service.events import EventBus
 from rlfactory.envs.service.goldens import EpisodeKey, Goldens
+from rlfactory.envs.service.idempotency import AtMostOnce
 from rlfactory.envs.service.limits import Limits, bounded
 from rlfactory.envs.service.observer import SentImages
-from rlfactory.envs.service.once import AtMostOnce
 from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
 
 KEY = EpisodeKey("a", 1, "train")

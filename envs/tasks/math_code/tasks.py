@@ -14,10 +14,10 @@ from rlfactory.envs.rewards.rubric import SUCCESS, Part, Rubric, Verdict
 from rlfactory.envs.sandbox.sandboxes import Sandboxes
 from rlfactory.envs.sandbox.tool import PythonTool
 from rlfactory.envs.service.services import Services
-from rlfactory.envs.tasks.hand import Hand, OracleStuck
 from rlfactory.envs.tasks.math_code import problems
 from rlfactory.envs.tasks.math_code.problems import Draw, Maker, Problem
 from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 from rlfactory.envs.tools.tool import ToolFactory
 
 INSTRUCTIONS: Final = "Work it out with the tool `python`, then call `finish` with the number alone as the answer."
@@ -76,12 +76,12 @@ class MathTask(Task):
         right = outcome.finished and is_number(outcome.answer, self.problem.answer)
         return (Check(name="right", holds=right),)
 
-    async def solve(self, hand: Hand) -> None:
+    async def solve(self, ui: UiDriver) -> None:
         try:
-            answer = await hand.call("python", code=self.problem.code)
+            answer = await ui.call("python", code=self.problem.code)
         except OracleStuck:  # the tool says of a sandbox that was lost that the next call has a new one
-            answer = await hand.call("python", code=self.problem.code)
-        await hand.finish(answer=answer)
+            answer = await ui.call("python", code=self.problem.code)
+        await ui.finish(answer=answer)
 
 
 class Counting(MathTask):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.mixed import databases, directory
 from rlfactory.envs.tasks.mixed.base import CLOCK, MixedTask
 from rlfactory.envs.tasks.mixed.databases import Ride
@@ -19,6 +18,7 @@ from rlfactory.envs.tasks.phone import clock_flows
 from rlfactory.envs.tasks.phone.clock import rings
 from rlfactory.envs.tasks.search_qa.question import SEARCH
 from rlfactory.envs.tasks.task import Outcome
+from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.search.tool import SearchTool
 from rlfactory.envs.tools.sql.tool import sql_tool
 from rlfactory.envs.tools.tool import ToolFactory
@@ -57,9 +57,9 @@ class TrainToPerson(MixedTask):
     def may_change(self) -> Sequence[str]:
         return (f"alarms/{self.ride.leaves}/*",)
 
-    async def perform(self, hand: Hand) -> None:
-        town = await directory.town_of(hand, self.entry.person.full_name, self.entry.trade)
-        await clock_flows.add_alarm(hand, await first_train(hand, self.ride.origin, town, self.ride.after))
+    async def perform(self, ui: UiDriver) -> None:
+        town = await directory.town_of(ui, self.entry.person.full_name, self.entry.trade)
+        await clock_flows.add_alarm(ui, await first_train(ui, self.ride.origin, town, self.ride.after))
 
 
 BOTH: tuple[type[MixedTask], ...] = (TrainToPerson,)

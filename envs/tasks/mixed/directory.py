@@ -15,11 +15,11 @@ from typing import Final
 
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand, OracleStuck
 from rlfactory.envs.tasks.mixed.people import TOWNS, TRADES, citizens, numbers
 from rlfactory.envs.tasks.phone.pools import MINUTES, Person
 from rlfactory.envs.tasks.phone.times import Time
 from rlfactory.envs.tasks.search_qa.question import SEARCH, read_documents
+from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 from rlfactory.envs.tools.search.passages import Passage
 from rlfactory.envs.tools.search.retriever import LocalRetriever
 
@@ -140,18 +140,18 @@ def _entries(rng: random.Random, split: Split) -> list[Entry]:
 # --- how an oracle reads it -------------------------------------------------------------------------------------------
 
 
-async def name_of_trade(hand: Hand, trade: str, town: str) -> str:
+async def name_of_trade(ui: UiDriver, trade: str, town: str) -> str:
     """Search for a town and return who has this trade there. Raises: OracleStuck."""
-    text = await look_up(hand, town)
+    text = await look_up(ui, town)
     found = re.search(rf"The {trade} is ([^.]+)\.|(?:^|\. )([^.]+) is the {trade}\.", text)
     if found is None:
         raise OracleStuck(f"no {trade} in what is told of {town}: {text}")
     return found[1] or found[2]
 
 
-async def town_of(hand: Hand, name: str, trade: str) -> str:
+async def town_of(ui: UiDriver, name: str, trade: str) -> str:
     """Search for a person and return the town whose passage names them. Raises: OracleStuck."""
-    for title, text in read_documents(await hand.call(SEARCH, query=town_query(name, trade))):
+    for title, text in read_documents(await ui.call(SEARCH, query=town_query(name, trade))):
         if title != name and re.search(rf"\b{name}\b", text):
             return title
     raise OracleStuck(f"no town names {name}")
@@ -161,21 +161,21 @@ def town_query(name: str, trade: str) -> str:
     return f"{name} {trade} town inhabitants"
 
 
-async def number_of(hand: Hand, name: str) -> str:
-    return _read(_NUMBER, await look_up(hand, name))
+async def number_of(ui: UiDriver, name: str) -> str:
+    return _read(_NUMBER, await look_up(ui, name))
 
 
-async def opening_of(hand: Hand, name: str) -> Time:
-    return Time.parse(_read(_OPENS, await look_up(hand, name)))
+async def opening_of(ui: UiDriver, name: str) -> Time:
+    return Time.parse(_read(_OPENS, await look_up(ui, name)))
 
 
-async def address_of(hand: Hand, name: str) -> str:
-    return _read(_ADDRESS, await look_up(hand, name))
+async def address_of(ui: UiDriver, name: str) -> str:
+    return _read(_ADDRESS, await look_up(ui, name))
 
 
-async def look_up(hand: Hand, title: str) -> str:
+async def look_up(ui: UiDriver, title: str) -> str:
     """Search for a title and return its passage. Raises: OracleStuck: the search does not show it."""
-    said = await hand.call(SEARCH, query=title)
+    said = await ui.call(SEARCH, query=title)
     for found, text in read_documents(said):
         if found == title:
             return text

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand, OracleStuck
 from rlfactory.envs.tasks.mixed import databases
 from rlfactory.envs.tasks.mixed.base import CLOCK, CONTACTS, NOTES, MixedTask, named, written
 from rlfactory.envs.tasks.mixed.databases import BEST, TWINS, YEAR, Clientele, Ride, Spending, Table
@@ -19,6 +18,7 @@ from rlfactory.envs.tasks.phone.contacts import contact_pattern, is_created
 from rlfactory.envs.tasks.phone.pools import Person
 from rlfactory.envs.tasks.phone.times import Time
 from rlfactory.envs.tasks.task import Outcome
+from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 from rlfactory.envs.tools.sql.tool import sql_tool
 from rlfactory.envs.tools.tool import ToolFactory
 
@@ -67,9 +67,9 @@ class TrainAlarm(QueryingTask):
     def may_change(self) -> Sequence[str]:
         return (f"alarms/{self.ride.leaves}/*",)
 
-    async def perform(self, hand: Hand) -> None:
-        leaves = await first_train(hand, self.ride.origin, self.ride.destination, self.ride.after)
-        await clock_flows.add_alarm(hand, leaves)
+    async def perform(self, ui: UiDriver) -> None:
+        leaves = await first_train(ui, self.ride.origin, self.ride.destination, self.ride.after)
+        await clock_flows.add_alarm(ui, leaves)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,13 +93,13 @@ class TotalNote(QueryingTask):
     def may_change(self) -> Sequence[str]:
         return (self.note.key,)
 
-    async def perform(self, hand: Hand) -> None:
+    async def perform(self, ui: UiDriver) -> None:
         [total] = await first_row(
-            hand,
+            ui,
             f"SELECT printf('%.2f', sum(amount)) FROM expense WHERE category = '{self.spending.category}' "
             f"AND day LIKE '{self.spending.period}-%' AND NOT refunded",
         )
-        await note_flows.create(hand, self.note.name, total)
+        await note_flows.create(ui, self.note.name, total)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,13 +139,13 @@ class BestCustomer(CustomerTask):
     name = "mixed.best_customer"
     wanted: ClassVar[int] = BEST
 
-    async def perform(self, hand: Hand) -> None:
+    async def perform(self, ui: UiDriver) -> None:
         name, phone = await first_row(
-            hand,
+            ui,
             "SELECT name, phone FROM customer JOIN purchase ON customer.id = customer_id "
             f"WHERE day LIKE '{YEAR}-%' GROUP BY customer.id ORDER BY sum(amount) DESC LIMIT 1",
         )
-        await contact_flows.add(hand, named(name, phone))
+        await contact_flows.add(ui, named(name, phone))
 
 
 class NotedCustomer(CustomerTask):
@@ -158,26 +158,26 @@ class NotedCustomer(CustomerTask):
         clientele: Clientele = drawn["clientele"]
         return f"Call {clientele.names[cls.wanted]} of {clientele.towns[cls.wanted]}"
 
-    async def perform(self, hand: Hand) -> None:
-        text = await note_flows.read(hand, self.note.name)
+    async def perform(self, ui: UiDriver) -> None:
+        text = await note_flows.read(ui, self.note.name)
         name, _, town = text.removeprefix("Call ").partition(" of ")
-        [phone] = await first_row(hand, f"SELECT phone FROM customer WHERE name = '{name}' AND town = '{town}'")
-        await contact_flows.add(hand, named(name, phone))
+        [phone] = await first_row(ui, f"SELECT phone FROM customer WHERE name = '{name}' AND town = '{town}'")
+        await contact_flows.add(ui, named(name, phone))
 
 
-async def first_train(hand: Hand, origin: str, destination: str, after: Time) -> Time:
+async def first_train(ui: UiDriver, origin: str, destination: str, after: Time) -> Time:
     """Query the timetable for the first train on a weekday. Raises: OracleStuck: there is none."""
     [leaves] = await first_row(
-        hand,
+        ui,
         f"SELECT leaves FROM train WHERE origin = '{origin}' AND destination = '{destination}' "
         f"AND leaves > '{after}' AND runs <> 'weekends' ORDER BY leaves LIMIT 1",
     )
     return Time.parse(leaves)
 
 
-async def first_row(hand: Hand, query: str) -> list[str]:
+async def first_row(ui: UiDriver, query: str) -> list[str]:
     """Query, and return the first row as it is shown. Raises: OracleStuck: there is none."""
-    said = await hand.call(SQL, query=query)
+    said = await ui.call(SQL, query=query)
     lines = said.splitlines()
     if len(lines) < 3:
         raise OracleStuck(f"no row: {said}")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.mixed import directory
 from rlfactory.envs.tasks.mixed.base import CLOCK, CONTACTS, NOTES, MixedTask, named, written
 from rlfactory.envs.tasks.mixed.directory import DirectoryIndex, Entry, made_directory
@@ -18,6 +17,7 @@ from rlfactory.envs.tasks.phone.contacts import contact_pattern, is_created, is_
 from rlfactory.envs.tasks.phone.pools import Person
 from rlfactory.envs.tasks.search_qa.question import SEARCH
 from rlfactory.envs.tasks.task import Outcome
+from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.search.tool import SearchTool
 from rlfactory.envs.tools.tool import ToolFactory
 
@@ -57,17 +57,17 @@ class NumberToContact(SearchingTask):
     def may_change(self) -> Sequence[str]:
         return (contact_pattern(self.entry.person),)
 
-    async def perform(self, hand: Hand) -> None:
+    async def perform(self, ui: UiDriver) -> None:
         name = self.entry.person.full_name
-        await contact_flows.add(hand, named(name, await directory.number_of(hand, name)))
+        await contact_flows.add(ui, named(name, await directory.number_of(ui, name)))
 
 
 class TradeToContact(NumberToContact):
     name = "mixed.trade_to_contact"
 
-    async def perform(self, hand: Hand) -> None:
-        name = await directory.name_of_trade(hand, self.entry.trade, self.entry.town)
-        await contact_flows.add(hand, named(name, await directory.number_of(hand, name)))
+    async def perform(self, ui: UiDriver) -> None:
+        name = await directory.name_of_trade(ui, self.entry.trade, self.entry.town)
+        await contact_flows.add(ui, named(name, await directory.number_of(ui, name)))
 
 
 class ChangedNumber(SearchingTask):
@@ -87,11 +87,11 @@ class ChangedNumber(SearchingTask):
     def may_change(self) -> Sequence[str]:
         return (contact_pattern(self.entry.person),)
 
-    async def perform(self, hand: Hand) -> None:
-        name = await directory.name_of_trade(hand, self.entry.trade, self.entry.town)
-        number = await directory.number_of(hand, name)
+    async def perform(self, ui: UiDriver) -> None:
+        name = await directory.name_of_trade(ui, self.entry.trade, self.entry.town)
+        number = await directory.number_of(ui, name)
         shown = named(name, self.entry.old_number)
-        await contact_flows.change(hand, shown, named(name, number))
+        await contact_flows.change(ui, shown, named(name, number))
 
 
 class OpeningAlarm(SearchingTask):
@@ -104,9 +104,9 @@ class OpeningAlarm(SearchingTask):
     def may_change(self) -> Sequence[str]:
         return (f"alarms/{self.entry.opens}/*",)
 
-    async def perform(self, hand: Hand) -> None:
-        name = await directory.name_of_trade(hand, self.entry.trade, self.entry.town)
-        await clock_flows.add_alarm(hand, await directory.opening_of(hand, name))
+    async def perform(self, ui: UiDriver) -> None:
+        name = await directory.name_of_trade(ui, self.entry.trade, self.entry.town)
+        await clock_flows.add_alarm(ui, await directory.opening_of(ui, name))
 
 
 class AddressNote(SearchingTask):
@@ -119,9 +119,9 @@ class AddressNote(SearchingTask):
     def may_change(self) -> Sequence[str]:
         return (self.note.key,)
 
-    async def perform(self, hand: Hand) -> None:
-        name = await directory.name_of_trade(hand, self.entry.trade, self.entry.town)
-        await note_flows.create(hand, self.note.name, await directory.address_of(hand, name))
+    async def perform(self, ui: UiDriver) -> None:
+        name = await directory.name_of_trade(ui, self.entry.trade, self.entry.town)
+        await note_flows.create(ui, self.note.name, await directory.address_of(ui, name))
 
 
 SEARCHING: tuple[type[SearchingTask], ...] = (

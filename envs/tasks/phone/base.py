@@ -14,9 +14,9 @@ from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.errors import CommandFailed
 from rlfactory.emulators.device.state import DeviceState
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.table import frozen, read_table
 from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tasks.ui_driver import UiDriver
 
 T = TypeVar("T")
 
@@ -74,11 +74,11 @@ class PhoneTask(Task):
         return tuple(Check(name=name, holds=holds) for name, holds in self.sub_goals(outcome).items())
 
     @abstractmethod
-    async def perform(self, hand: Hand) -> str | None:
+    async def perform(self, ui: UiDriver) -> str | None:
         """Do what the goal asks for, and return the answer where it asks for one."""
 
-    async def solve(self, hand: Hand) -> None:
-        await hand.finish(answer=await self.perform(hand) or "")
+    async def solve(self, ui: UiDriver) -> None:
+        await ui.finish(answer=await self.perform(ui) or "")
 
     def allowed(self) -> Sequence[str]:
         return (*ALWAYS_ALLOWED, *self.may_change())

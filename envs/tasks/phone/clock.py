@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.phone import clock_flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, literal, pick, sample
 from rlfactory.envs.tasks.phone.pools import ALARM_LABELS
@@ -17,6 +16,7 @@ from rlfactory.envs.tasks.phone.reading import alarms_at
 from rlfactory.envs.tasks.phone.seeding import SeedAlarm, seed_alarms
 from rlfactory.envs.tasks.phone.times import LENGTHS, Time, TimerLength, draw_times
 from rlfactory.envs.tasks.task import Outcome
+from rlfactory.envs.tasks.ui_driver import UiDriver
 
 STOPWATCH = "stopwatch"
 """Its state key; see `rlfactory.emulators.device.state`."""
@@ -70,8 +70,8 @@ class AddAlarm(ClockTask):
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         return rings(outcome, self.time)
 
-    async def perform(self, hand: Hand) -> None:
-        await clock_flows.add_alarm(hand, self.time)
+    async def perform(self, ui: UiDriver) -> None:
+        await clock_flows.add_alarm(ui, self.time)
 
 
 class AddLabelledAlarm(ClockTask):
@@ -84,8 +84,8 @@ class AddLabelledAlarm(ClockTask):
             f"the only alarm at {self.time} is called {self.label}": found == {self.label: "on"},
         }
 
-    async def perform(self, hand: Hand) -> None:
-        await clock_flows.add_alarm(hand, self.time, label=self.label)
+    async def perform(self, ui: UiDriver) -> None:
+        await clock_flows.add_alarm(ui, self.time, label=self.label)
 
 
 class SwitchAlarmOff(ClockTask):
@@ -100,8 +100,8 @@ class SwitchAlarmOff(ClockTask):
     def may_change(self) -> Sequence[str]:
         return (literal(f"alarms/{self.time}/{self.label}"),)
 
-    async def perform(self, hand: Hand) -> None:
-        await clock_flows.toggle_alarm(hand, self.time)
+    async def perform(self, ui: UiDriver) -> None:
+        await clock_flows.toggle_alarm(ui, self.time)
 
 
 class SwitchAlarmOn(SwitchAlarmOff):
@@ -117,8 +117,8 @@ class DeleteAlarm(ClockTask):
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         return {f"no alarm at {self.time}": not alarms_at(outcome.state, self.time.text)}
 
-    async def perform(self, hand: Hand) -> None:
-        await clock_flows.delete_alarm(hand, self.time)
+    async def perform(self, ui: UiDriver) -> None:
+        await clock_flows.delete_alarm(ui, self.time)
 
 
 class MoveAlarm(ClockTask):
@@ -135,8 +135,8 @@ class MoveAlarm(ClockTask):
     def may_change(self) -> Sequence[str]:
         return f"alarms/{self.time}/*", f"alarms/{self.other_time}/*"
 
-    async def perform(self, hand: Hand) -> None:
-        await clock_flows.move_alarm(hand, self.time, self.other_time)
+    async def perform(self, ui: UiDriver) -> None:
+        await clock_flows.move_alarm(ui, self.time, self.other_time)
 
 
 class StartTimer(ClockTask):
@@ -153,8 +153,8 @@ class StartTimer(ClockTask):
     def may_change(self) -> Sequence[str]:
         return (self.key,)
 
-    async def perform(self, hand: Hand) -> None:
-        await clock_flows.start_timer(hand, self.length.digits)
+    async def perform(self, ui: UiDriver) -> None:
+        await clock_flows.start_timer(ui, self.length.digits)
 
 
 class StartStopwatch(ClockTask):
@@ -166,8 +166,8 @@ class StartStopwatch(ClockTask):
     def may_change(self) -> Sequence[str]:
         return (STOPWATCH,)
 
-    async def perform(self, hand: Hand) -> None:
-        await clock_flows.start_stopwatch(hand)
+    async def perform(self, ui: UiDriver) -> None:
+        await clock_flows.start_stopwatch(ui)
 
 
 class PauseStopwatch(StartStopwatch):
@@ -179,9 +179,9 @@ class PauseStopwatch(StartStopwatch):
             "it is paused": outcome.state.get(STOPWATCH) == "paused",
         }
 
-    async def perform(self, hand: Hand) -> None:
-        await clock_flows.start_stopwatch(hand)
-        await hand.tap("Pause")
+    async def perform(self, ui: UiDriver) -> None:
+        await clock_flows.start_stopwatch(ui)
+        await ui.tap("Pause")
 
 
 TASKS: tuple[type[PhoneTask], ...] = (

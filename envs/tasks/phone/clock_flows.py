@@ -2,65 +2,65 @@
 
 from __future__ import annotations
 
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.phone.flows import find_and_tap
 from rlfactory.envs.tasks.phone.times import Time
+from rlfactory.envs.tasks.ui_driver import UiDriver
 
 CLOCK = "com.google.android.deskclock"
 
 
-async def add_alarm(hand: Hand, time: Time, *, label: str = "") -> None:
-    await open_alarms(hand)
-    await hand.tap("Add alarm")
-    await _pick(hand, time)
+async def add_alarm(ui: UiDriver, time: Time, *, label: str = "") -> None:
+    await open_alarms(ui)
+    await ui.tap("Add alarm")
+    await _pick(ui, time)
     if label:
-        await find_and_tap(hand, "Add label")
-        await hand.type(label)
-        await hand.tap("OK")
+        await find_and_tap(ui, "Add label")
+        await ui.type(label)
+        await ui.tap("OK")
 
 
-async def toggle_alarm(hand: Hand, time: Time) -> None:
-    await open_alarms(hand)
-    await find_and_tap(hand, f"Alarm {time}")
+async def toggle_alarm(ui: UiDriver, time: Time) -> None:
+    await open_alarms(ui)
+    await find_and_tap(ui, f"Alarm {time}")
 
 
-async def delete_alarm(hand: Hand, time: Time) -> None:
-    await open_alarms(hand)
-    await find_and_tap(hand, f"Expand alarm {time}")
-    await find_and_tap(hand, "Delete")
+async def delete_alarm(ui: UiDriver, time: Time) -> None:
+    await open_alarms(ui)
+    await find_and_tap(ui, f"Expand alarm {time}")
+    await find_and_tap(ui, "Delete")
 
 
-async def move_alarm(hand: Hand, time: Time, new: Time) -> None:
+async def move_alarm(ui: UiDriver, time: Time, new: Time) -> None:
     """Give the alarm at `time` another time."""
-    await open_alarms(hand)
-    await find_and_tap(hand, time.text)
-    await _pick(hand, new)
+    await open_alarms(ui)
+    await find_and_tap(ui, time.text)
+    await _pick(ui, new)
 
 
-async def start_timer(hand: Hand, digits: str) -> None:
+async def start_timer(ui: UiDriver, digits: str) -> None:
     """Start a timer by the digits of its length; the tab shows its keypad while there is no timer."""
-    await open_tab(hand, "Timer")
+    await open_tab(ui, "Timer")
     for digit in digits:
-        await hand.tap(resource_id=f"timer_setup_digit_{digit}")
-    await hand.tap("Start")
+        await ui.tap(resource_id=f"timer_setup_digit_{digit}")
+    await ui.tap("Start")
 
 
-async def start_stopwatch(hand: Hand) -> None:
-    await open_tab(hand, "Stopwatch")
-    await hand.tap("Start")
+async def start_stopwatch(ui: UiDriver) -> None:
+    await open_tab(ui, "Stopwatch")
+    await ui.tap("Start")
 
 
-async def open_alarms(hand: Hand) -> None:
-    await open_tab(hand, "Alarm")
+async def open_alarms(ui: UiDriver) -> None:
+    await open_tab(ui, "Alarm")
 
 
-async def open_tab(hand: Hand, name: str) -> None:
+async def open_tab(ui: UiDriver, name: str) -> None:
     """Open Clock at one of its tabs; the tab bar comes after the title, which may have the same text."""
-    await hand.open("Clock")
-    await hand.tap(name, index=-1)
+    await ui.open("Clock")
+    await ui.tap(name, index=-1)
 
 
-async def _pick(hand: Hand, time: Time) -> None:
-    await hand.tap(resource_id=f"hour_{time.hour}")
-    await hand.tap(resource_id=f"minute_{time.minute}")
-    await hand.tap("OK")
+async def _pick(ui: UiDriver, time: Time) -> None:
+    await ui.tap(resource_id=f"hour_{time.hour}")
+    await ui.tap(resource_id=f"minute_{time.minute}")
+    await ui.tap("OK")

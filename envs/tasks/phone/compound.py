@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.phone import clock_flows, contact_flows, flows, note_flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, flag, literal, run, same_answer
 from rlfactory.envs.tasks.phone.clock import rings
@@ -21,6 +20,7 @@ from rlfactory.envs.tasks.phone.seeding import seed_alarms, seed_contacts
 from rlfactory.envs.tasks.phone.settings import WIFI
 from rlfactory.envs.tasks.phone.times import Time, draw_times
 from rlfactory.envs.tasks.task import Outcome
+from rlfactory.envs.tasks.ui_driver import UiDriver
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,10 +81,10 @@ class NoteToContact(CompoundTask):
     def may_change(self) -> Sequence[str]:
         return (contact_pattern(self.person),)
 
-    async def perform(self, hand: Hand) -> None:
-        name, _, number = (await note_flows.read(hand, self.note.name)).partition(": ")
+    async def perform(self, ui: UiDriver) -> None:
+        name, _, number = (await note_flows.read(ui, self.note.name)).partition(": ")
         first, _, last = name.partition(" ")
-        await contact_flows.add(hand, Person(first=first, last=last, number=number))
+        await contact_flows.add(ui, Person(first=first, last=last, number=number))
 
 
 class NoteToAlarm(CompoundTask):
@@ -101,9 +101,9 @@ class NoteToAlarm(CompoundTask):
     def may_change(self) -> Sequence[str]:
         return (f"alarms/{self.time}/*",)
 
-    async def perform(self, hand: Hand) -> None:
-        text = await note_flows.read(hand, self.note.name)
-        await clock_flows.add_alarm(hand, Time.parse(text.rpartition(" ")[2]))
+    async def perform(self, ui: UiDriver) -> None:
+        text = await note_flows.read(ui, self.note.name)
+        await clock_flows.add_alarm(ui, Time.parse(text.rpartition(" ")[2]))
 
 
 class ContactToNote(CompoundTask):
@@ -123,9 +123,9 @@ class ContactToNote(CompoundTask):
     def may_change(self) -> Sequence[str]:
         return (literal(self.note.key),)
 
-    async def perform(self, hand: Hand) -> None:
-        number = await contact_flows.read_number(hand, self.person)
-        await note_flows.create(hand, self.note.name, number)
+    async def perform(self, ui: UiDriver) -> None:
+        number = await contact_flows.read_number(ui, self.person)
+        await note_flows.create(ui, self.note.name, number)
 
 
 class NoteAndContactAnswer(CompoundTask):
@@ -135,10 +135,10 @@ class NoteAndContactAnswer(CompoundTask):
         right = same_answer(outcome.answer, self.person.number)
         return {f"the answer is {self.person.full_name}'s number": right}
 
-    async def perform(self, hand: Hand) -> str:
-        text = await note_flows.read(hand, self.note.name)
+    async def perform(self, ui: UiDriver) -> str:
+        text = await note_flows.read(ui, self.note.name)
         named = next(who for who in self.start_people if who.full_name in text)
-        return await contact_flows.read_number(hand, named)
+        return await contact_flows.read_number(ui, named)
 
 
 class DeleteNotedContacts(CompoundTask):
@@ -159,10 +159,10 @@ class DeleteNotedContacts(CompoundTask):
     def may_change(self) -> Sequence[str]:
         return tuple(contact_pattern(victim) for victim in self.victims)
 
-    async def perform(self, hand: Hand) -> None:
-        text = await note_flows.read(hand, self.note.name)
+    async def perform(self, ui: UiDriver) -> None:
+        text = await note_flows.read(ui, self.note.name)
         for victim in (who for who in self.start_people if who.full_name in text):
-            await contact_flows.delete(hand, victim)
+            await contact_flows.delete(ui, victim)
 
 
 class OfflineAlarm(CompoundTask):
@@ -182,9 +182,9 @@ class OfflineAlarm(CompoundTask):
     def may_change(self) -> Sequence[str]:
         return WIFI, f"alarms/{self.time}/*"
 
-    async def perform(self, hand: Hand) -> None:
-        await flows.toggle_wifi(hand)
-        await clock_flows.add_alarm(hand, self.time)
+    async def perform(self, ui: UiDriver) -> None:
+        await flows.toggle_wifi(ui)
+        await clock_flows.add_alarm(ui, self.time)
 
 
 class WifiOnAndOpenApp(CompoundTask):
@@ -204,9 +204,9 @@ class WifiOnAndOpenApp(CompoundTask):
     def may_change(self) -> Sequence[str]:
         return (WIFI,)
 
-    async def perform(self, hand: Hand) -> None:
-        await flows.toggle_wifi(hand)
-        await hand.open("Contacts")
+    async def perform(self, ui: UiDriver) -> None:
+        await flows.toggle_wifi(ui)
+        await ui.open("Contacts")
 
 
 TASKS: tuple[type[PhoneTask], ...] = (

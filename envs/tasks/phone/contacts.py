@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.phone import contact_flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, literal, same_answer
 from rlfactory.envs.tasks.phone.pools import Person, number, people
 from rlfactory.envs.tasks.phone.reading import contact_names, contact_numbers
 from rlfactory.envs.tasks.phone.seeding import seed_contacts
 from rlfactory.envs.tasks.task import Outcome
+from rlfactory.envs.tasks.ui_driver import UiDriver
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +65,8 @@ class AddContact(ContactsTask):
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         return is_created(outcome, self.person)
 
-    async def perform(self, hand: Hand) -> None:
-        await contact_flows.add(hand, self.person)
+    async def perform(self, ui: UiDriver) -> None:
+        await contact_flows.add(ui, self.person)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,9 +92,9 @@ class AddTwoContacts(ContactsTask):
     def may_change(self) -> Sequence[str]:
         return contact_pattern(self.person), contact_pattern(self.second)
 
-    async def perform(self, hand: Hand) -> None:
-        await contact_flows.add(hand, self.person)
-        await contact_flows.add(hand, self.second)
+    async def perform(self, ui: UiDriver) -> None:
+        await contact_flows.add(ui, self.person)
+        await contact_flows.add(ui, self.second)
 
 
 class DeleteContact(ContactsTask):
@@ -104,8 +104,8 @@ class DeleteContact(ContactsTask):
         gone = self.person.full_name not in contact_names(outcome.state)
         return {f"{self.person.full_name} is gone": gone}
 
-    async def perform(self, hand: Hand) -> None:
-        await contact_flows.delete(hand, self.person)
+    async def perform(self, ui: UiDriver) -> None:
+        await contact_flows.delete(ui, self.person)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +129,8 @@ class ChangeNumber(ContactsTask):
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         return is_saved(outcome, self.changed)
 
-    async def perform(self, hand: Hand) -> None:
-        await contact_flows.change(hand, self.person, self.changed)
+    async def perform(self, ui: UiDriver) -> None:
+        await contact_flows.change(ui, self.person, self.changed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,8 +155,8 @@ class RenameContact(ContactsTask):
     def may_change(self) -> Sequence[str]:
         return contact_pattern(self.person), contact_pattern(self.new)
 
-    async def perform(self, hand: Hand) -> None:
-        await contact_flows.change(hand, self.person, self.new)
+    async def perform(self, ui: UiDriver) -> None:
+        await contact_flows.change(ui, self.person, self.new)
 
 
 class FindNumber(ContactsTask):
@@ -169,8 +169,8 @@ class FindNumber(ContactsTask):
     def may_change(self) -> Sequence[str]:
         return ()
 
-    async def perform(self, hand: Hand) -> str:
-        return await contact_flows.read_number(hand, self.person)
+    async def perform(self, ui: UiDriver) -> str:
+        return await contact_flows.read_number(ui, self.person)
 
 
 class WhoseNumber(ContactsTask):
@@ -183,8 +183,8 @@ class WhoseNumber(ContactsTask):
     def may_change(self) -> Sequence[str]:
         return ()
 
-    async def perform(self, hand: Hand) -> str:
-        return await contact_flows.name_of(hand, self.person.number)
+    async def perform(self, ui: UiDriver) -> str:
+        return await contact_flows.name_of(ui, self.person.number)
 
 
 TASKS: tuple[type[PhoneTask], ...] = (

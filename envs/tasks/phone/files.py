@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.phone import file_flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, literal, pick, same_answer, sample
 from rlfactory.envs.tasks.phone.pools import FILE_STEMS, FILE_TYPES, FOLDERS, POOLS
 from rlfactory.envs.tasks.phone.reading import file_key, holds_text
 from rlfactory.envs.tasks.phone.seeding import SeedFile, seed_files
 from rlfactory.envs.tasks.task import Outcome
+from rlfactory.envs.tasks.ui_driver import UiDriver
 
 DOWNLOAD = "Download"
 PLACES: Pool[str] = POOLS["storage_folders"]
@@ -83,9 +83,9 @@ class DeleteFile(FilesTask):
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         return {f"{self.file} is gone": self.source_key not in outcome.state}
 
-    async def perform(self, hand: Hand) -> None:
-        await file_flows.open_folder(hand, DOWNLOAD)
-        await file_flows.delete(hand, self.file)
+    async def perform(self, ui: UiDriver) -> None:
+        await file_flows.open_folder(ui, DOWNLOAD)
+        await file_flows.delete(ui, self.file)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,9 +114,9 @@ class RenameFile(FilesTask):
     def may_change(self) -> Sequence[str]:
         return literal(self.source_key), literal(self.new_key)
 
-    async def perform(self, hand: Hand) -> None:
-        await file_flows.open_folder(hand, DOWNLOAD)
-        await file_flows.rename(hand, self.file, self.new_name)
+    async def perform(self, ui: UiDriver) -> None:
+        await file_flows.open_folder(ui, DOWNLOAD)
+        await file_flows.rename(ui, self.file, self.new_name)
 
 
 class MoveFile(FilesTask):
@@ -132,9 +132,9 @@ class MoveFile(FilesTask):
     def may_change(self) -> Sequence[str]:
         return literal(self.source_key), literal(self.target_key)
 
-    async def perform(self, hand: Hand) -> None:
-        await file_flows.open_folder(hand, DOWNLOAD)
-        await file_flows.transfer(hand, self.file, "Move to…", self.place)
+    async def perform(self, ui: UiDriver) -> None:
+        await file_flows.open_folder(ui, DOWNLOAD)
+        await file_flows.transfer(ui, self.file, "Move to…", self.place)
 
 
 class CopyFile(FilesTask):
@@ -147,9 +147,9 @@ class CopyFile(FilesTask):
     def may_change(self) -> Sequence[str]:
         return (literal(self.target_key),)
 
-    async def perform(self, hand: Hand) -> None:
-        await file_flows.open_folder(hand, DOWNLOAD)
-        await file_flows.transfer(hand, self.file, "Copy to…", self.place)
+    async def perform(self, ui: UiDriver) -> None:
+        await file_flows.open_folder(ui, DOWNLOAD)
+        await file_flows.transfer(ui, self.file, "Copy to…", self.place)
 
 
 class CreateFolder(FilesTask):
@@ -165,9 +165,9 @@ class CreateFolder(FilesTask):
     def may_change(self) -> Sequence[str]:
         return (literal(self.folder_key),)
 
-    async def perform(self, hand: Hand) -> None:
-        await file_flows.open_folder(hand, self.place)
-        await file_flows.create_folder(hand, self.folder)
+    async def perform(self, ui: UiDriver) -> None:
+        await file_flows.open_folder(ui, self.place)
+        await file_flows.create_folder(ui, self.folder)
 
 
 class DeleteFilesOfType(FilesTask):
@@ -191,10 +191,10 @@ class DeleteFilesOfType(FilesTask):
     def may_change(self) -> Sequence[str]:
         return tuple(literal(file_key(f"{DOWNLOAD}/{name}")) for name in self.victims)
 
-    async def perform(self, hand: Hand) -> str | None:
-        await file_flows.open_folder(hand, DOWNLOAD)
+    async def perform(self, ui: UiDriver) -> str | None:
+        await file_flows.open_folder(ui, DOWNLOAD)
         for name in self.victims:
-            await file_flows.delete(hand, name)
+            await file_flows.delete(ui, name)
         return None
 
 
@@ -207,9 +207,9 @@ class CountFiles(DeleteFilesOfType):
     def may_change(self) -> Sequence[str]:
         return ()
 
-    async def perform(self, hand: Hand) -> str:
-        await file_flows.open_folder(hand, DOWNLOAD)
-        names = await file_flows.listed(hand)
+    async def perform(self, ui: UiDriver) -> str:
+        await file_flows.open_folder(ui, DOWNLOAD)
+        names = await file_flows.listed(ui)
         return str(sum(name.endswith(f".{self.type}") for name in names))
 
 

@@ -2,82 +2,82 @@
 
 from __future__ import annotations
 
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.phone.flows import back_until, find, find_and_tap, titles
+from rlfactory.envs.tasks.ui_driver import UiDriver
 
 NOTES = "net.gsantner.markor"
 LIST_ITEM = "opoc_filesystem_item"
 EDITOR = "document__fragment__edit__highlighting_editor"
 
 
-async def create(hand: Hand, name: str, text: str) -> None:
-    await open_list(hand)
-    await hand.tap("Create a new file or folder")
-    await hand.type(name, into="new_file_dialog__name")
-    await hand.tap("OK")
-    await hand.type(text, into=EDITOR)
-    await hand.tap("Save")
+async def create(ui: UiDriver, name: str, text: str) -> None:
+    await open_list(ui)
+    await ui.tap("Create a new file or folder")
+    await ui.type(name, into="new_file_dialog__name")
+    await ui.tap("OK")
+    await ui.type(text, into=EDITOR)
+    await ui.tap("Save")
 
 
-async def create_folder(hand: Hand, name: str) -> None:
-    await open_list(hand)
-    await hand.tap("Create a new file or folder")
-    await hand.type(name, into="new_file_dialog__name")
-    await hand.tap("Folder")
+async def create_folder(ui: UiDriver, name: str) -> None:
+    await open_list(ui)
+    await ui.tap("Create a new file or folder")
+    await ui.type(name, into="new_file_dialog__name")
+    await ui.tap("Folder")
 
 
-async def delete(hand: Hand, name: str) -> None:
-    await select(hand, name)
-    await hand.tap("Delete")
-    await hand.tap("OK")
+async def delete(ui: UiDriver, name: str) -> None:
+    await select(ui, name)
+    await ui.tap("Delete")
+    await ui.tap("OK")
 
 
-async def rename(hand: Hand, name: str, new: str) -> None:
-    await select(hand, name)
-    await hand.tap("Rename")
-    await hand.type(new, into="rename_edit", clear=True)
-    await hand.tap("OK")
+async def rename(ui: UiDriver, name: str, new: str) -> None:
+    await select(ui, name)
+    await ui.tap("Rename")
+    await ui.type(new, into="rename_edit", clear=True)
+    await ui.tap("OK")
 
 
-async def move(hand: Hand, name: str, folder: str) -> None:
+async def move(ui: UiDriver, name: str, folder: str) -> None:
     """Move a note into a folder beside it."""
-    await select(hand, name)
-    await hand.tap("Move")
-    await find_and_tap(hand, folder)
-    await hand.tap("Here")
+    await select(ui, name)
+    await ui.tap("Move")
+    await find_and_tap(ui, folder)
+    await ui.tap("Here")
 
 
-async def rewrite(hand: Hand, name: str, text: str) -> None:
+async def rewrite(ui: UiDriver, name: str, text: str) -> None:
     """Replace the whole text of a note."""
-    await open_note(hand, name)
-    await hand.type(text, into=EDITOR, clear=True)
-    await hand.tap("Save")
+    await open_note(ui, name)
+    await ui.type(text, into=EDITOR, clear=True)
+    await ui.tap("Save")
 
 
-async def read(hand: Hand, name: str) -> str:
+async def read(ui: UiDriver, name: str) -> str:
     """Open a note and return its text."""
-    await open_note(hand, name)
-    return hand.find(resource_id=EDITOR)[0].text.strip()
+    await open_note(ui, name)
+    return ui.find(resource_id=EDITOR)[0].text.strip()
 
 
-async def listed(hand: Hand) -> list[str]:
+async def listed(ui: UiDriver) -> list[str]:
     """Return the names of the notes and folders in view."""
-    await open_list(hand)
-    return titles(hand, LIST_ITEM)
+    await open_list(ui)
+    return titles(ui, LIST_ITEM)
 
 
-async def open_list(hand: Hand) -> None:
+async def open_list(ui: UiDriver) -> None:
     """Open Notes at the notebook, leaving whatever page it was left on."""
-    await hand.open(NOTES)
-    await back_until(hand, "Markor")
+    await ui.open(NOTES)
+    await back_until(ui, "Markor")
 
 
-async def open_note(hand: Hand, name: str) -> None:
-    await open_list(hand)
-    await find_and_tap(hand, name)
+async def open_note(ui: UiDriver, name: str) -> None:
+    await open_list(ui)
+    await find_and_tap(ui, name)
 
 
-async def select(hand: Hand, name: str) -> None:
-    await open_list(hand)
-    await find(hand, name)
-    await hand.long_press(name)
+async def select(ui: UiDriver, name: str) -> None:
+    await open_list(ui)
+    await find(ui, name)
+    await ui.long_press(name)

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand, OracleStuck
 from rlfactory.envs.tasks.phone import note_flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, literal, pick, same_answer, sample
 from rlfactory.envs.tasks.phone.pools import FOLDERS, NOTE_NAMES, NOTE_TEXTS
 from rlfactory.envs.tasks.phone.reading import NOTES_FOLDER, holds_text, note_key
 from rlfactory.envs.tasks.phone.seeding import SeedFile, seed_files
 from rlfactory.envs.tasks.task import Outcome
+from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +97,8 @@ class CreateNote(NotesTask):
             "it has the text asked for": holds_text(outcome.state, self.note.key, self.note.text),
         }
 
-    async def perform(self, hand: Hand) -> None:
-        await note_flows.create(hand, self.note.name, self.note.text)
+    async def perform(self, ui: UiDriver) -> None:
+        await note_flows.create(ui, self.note.name, self.note.text)
 
 
 class DeleteNote(NotesTask):
@@ -107,8 +107,8 @@ class DeleteNote(NotesTask):
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         return {f"{self.note.name} is gone": self.note.key not in outcome.state}
 
-    async def perform(self, hand: Hand) -> None:
-        await note_flows.delete(hand, self.note.name)
+    async def perform(self, ui: UiDriver) -> None:
+        await note_flows.delete(ui, self.note.name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,8 +125,8 @@ class RewriteNote(NotesTask):
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         return {"the text is replaced": holds_text(outcome.state, self.note.key, self.text)}
 
-    async def perform(self, hand: Hand) -> None:
-        await note_flows.rewrite(hand, self.note.name, self.text)
+    async def perform(self, ui: UiDriver) -> None:
+        await note_flows.rewrite(ui, self.note.name, self.text)
 
 
 class AppendToNote(RewriteNote):
@@ -136,8 +136,8 @@ class AppendToNote(RewriteNote):
         wanted = f"{self.note.text}\n{self.text}"
         return {"the line stands below the text": holds_text(outcome.state, self.note.key, wanted)}
 
-    async def perform(self, hand: Hand) -> None:
-        await note_flows.rewrite(hand, self.note.name, f"{self.note.text}\n{self.text}")
+    async def perform(self, ui: UiDriver) -> None:
+        await note_flows.rewrite(ui, self.note.name, f"{self.note.text}\n{self.text}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,8 +161,8 @@ class RenameNote(NotesTask):
     def may_change(self) -> Sequence[str]:
         return literal(self.note.key), literal(self.new.key)
 
-    async def perform(self, hand: Hand) -> None:
-        await note_flows.rename(hand, self.note.name, self.new.name)
+    async def perform(self, ui: UiDriver) -> None:
+        await note_flows.rename(ui, self.note.name, self.new.name)
 
 
 class CreateNoteFolder(NotesTask):
@@ -177,8 +177,8 @@ class CreateNoteFolder(NotesTask):
     def may_change(self) -> Sequence[str]:
         return (literal(note_key(f"{self.folder}/")),)
 
-    async def perform(self, hand: Hand) -> None:
-        await note_flows.create_folder(hand, self.folder)
+    async def perform(self, ui: UiDriver) -> None:
+        await note_flows.create_folder(ui, self.folder)
 
 
 class MoveNote(NotesTask):
@@ -198,8 +198,8 @@ class MoveNote(NotesTask):
     def may_change(self) -> Sequence[str]:
         return literal(self.note.key), literal(self.target_key)
 
-    async def perform(self, hand: Hand) -> None:
-        await note_flows.move(hand, self.note.name, self.folder)
+    async def perform(self, ui: UiDriver) -> None:
+        await note_flows.move(ui, self.note.name, self.folder)
 
 
 class DeleteNewestNote(NotesTask):
@@ -214,8 +214,8 @@ class DeleteNewestNote(NotesTask):
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         return {"the newest note is gone": self.note.key not in outcome.state}
 
-    async def perform(self, hand: Hand) -> None:
-        await note_flows.delete(hand, self.note.name)
+    async def perform(self, ui: UiDriver) -> None:
+        await note_flows.delete(ui, self.note.name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,9 +242,9 @@ class DeleteOldNotes(NotesTask):
     def may_change(self) -> Sequence[str]:
         return tuple(literal(note.key) for note in self.victims)
 
-    async def perform(self, hand: Hand) -> None:
+    async def perform(self, ui: UiDriver) -> None:
         for note in self.victims:
-            await note_flows.delete(hand, note.name)
+            await note_flows.delete(ui, note.name)
 
 
 class FindNote(NotesTask):
@@ -257,10 +257,10 @@ class FindNote(NotesTask):
     def may_change(self) -> Sequence[str]:
         return ()
 
-    async def perform(self, hand: Hand) -> str:
-        names = [name for name in await note_flows.listed(hand) if name.endswith(".md")]
+    async def perform(self, ui: UiDriver) -> str:
+        names = [name for name in await note_flows.listed(ui) if name.endswith(".md")]
         for name in names:
-            if await note_flows.read(hand, name) == self.note.text:
+            if await note_flows.read(ui, name) == self.note.text:
                 return name
         raise OracleStuck(f"no note says {self.note.text!r}")
 

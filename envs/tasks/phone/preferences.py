@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.phone import flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, flag, pick, run, same_answer, sample
 from rlfactory.envs.tasks.phone.pools import DEVICE_NAMES, POOLS, pool_of
 from rlfactory.envs.tasks.task import Outcome
+from rlfactory.envs.tasks.ui_driver import UiDriver
 
 DEVICE_NAME = "settings/global/device_name"
 TIMEOUT = "settings/system/screen_off_timeout"
@@ -68,8 +68,8 @@ class FlipSwitch(PhoneTask):
     def may_change(self) -> Sequence[str]:
         return (self.switch.key,)
 
-    async def perform(self, hand: Hand) -> None:
-        await flows.open_settings(hand, self.switch.page, self.switch.title)
+    async def perform(self, ui: UiDriver) -> None:
+        await flows.open_settings(ui, self.switch.page, self.switch.title)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +95,8 @@ class ScreenTimeout(PhoneTask):
     def may_change(self) -> Sequence[str]:
         return (TIMEOUT,)
 
-    async def perform(self, hand: Hand) -> None:
-        await flows.open_settings(hand, "Display", "Screen timeout", self.label)
+    async def perform(self, ui: UiDriver) -> None:
+        await flows.open_settings(ui, "Display", "Screen timeout", self.label)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,8 +118,8 @@ class ReadDeviceName(PhoneTask):
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         return {"the answer is the device name": same_answer(outcome.answer, self.device_name)}
 
-    async def perform(self, hand: Hand) -> str | None:
-        return await flows.read_device_name(hand)
+    async def perform(self, ui: UiDriver) -> str | None:
+        return await flows.read_device_name(ui)
 
 
 class RenameDevice(ReadDeviceName):
@@ -132,10 +132,10 @@ class RenameDevice(ReadDeviceName):
     def may_change(self) -> Sequence[str]:
         return (DEVICE_NAME,)
 
-    async def perform(self, hand: Hand) -> None:
-        await flows.open_settings(hand, "About phone", "Device name")
-        await hand.type(self.new_name, into="device_name_edit", clear=True)
-        await hand.tap("OK")
+    async def perform(self, ui: UiDriver) -> None:
+        await flows.open_settings(ui, "About phone", "Device name")
+        await ui.type(self.new_name, into="device_name_edit", clear=True)
+        await ui.tap("OK")
 
 
 TASKS: tuple[type[PhoneTask], ...] = (FlipSwitch, ScreenTimeout, ReadDeviceName, RenameDevice)

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.phone import flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, flag, run
 from rlfactory.envs.tasks.task import Outcome
+from rlfactory.envs.tasks.ui_driver import UiDriver
 
 WIFI = "settings/global/wifi_on"
 BLUETOOTH = "settings/global/bluetooth_on"
@@ -74,11 +74,11 @@ class SettingsTask(PhoneTask):
     def may_change(self) -> Sequence[str]:
         return tuple(key for key, on in ((WIFI, self.wifi), (BLUETOOTH, self.bluetooth)) if on is not None)
 
-    async def perform(self, hand: Hand) -> None:
+    async def perform(self, ui: UiDriver) -> None:
         if self.wifi is not None and not self.holds_untouched:
-            await flows.toggle_wifi(hand)
+            await flows.toggle_wifi(ui)
         if self.bluetooth is not None and not self.holds_untouched:
-            await flows.toggle_bluetooth(hand)
+            await flows.toggle_bluetooth(ui)
 
 
 class WifiOn(SettingsTask):
@@ -142,8 +142,8 @@ class AirplaneTask(SettingsTask):
     def may_change(self) -> Sequence[str]:
         return (AIRPLANE, WIFI, BLUETOOTH)
 
-    async def perform(self, hand: Hand) -> None:
-        await flows.toggle_airplane_mode(hand)
+    async def perform(self, ui: UiDriver) -> None:
+        await flows.toggle_airplane_mode(ui)
 
 
 class AirplaneOn(AirplaneTask):
@@ -167,8 +167,8 @@ class BrightnessTask(SettingsTask):
     def may_change(self) -> Sequence[str]:
         return (BRIGHTNESS, "settings/system/screen_brightness_float")
 
-    async def perform(self, hand: Hand) -> None:
-        await flows.set_brightness(hand, end=1.0 if self.wanted == 255 else 0.0)
+    async def perform(self, ui: UiDriver) -> None:
+        await flows.set_brightness(ui, end=1.0 if self.wanted == 255 else 0.0)
 
 
 class BrightnessMax(BrightnessTask):

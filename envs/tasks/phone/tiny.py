@@ -16,9 +16,9 @@ from typing import ClassVar, Self
 
 from rlfactory.emulators.device.device import Device, ImageSpec, Tap
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.phone.base import ALWAYS_ALLOWED, run
 from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tasks.ui_driver import UiDriver
 
 SETTINGS = "com.android.settings"
 
@@ -124,10 +124,10 @@ class KnobTask(Task):
     def allowed(self) -> Sequence[str]:
         return (*ALWAYS_ALLOWED, self.knob.key, *(knob.key for knob in self.may_change))
 
-    async def solve(self, hand: Hand) -> None:
+    async def solve(self, ui: UiDriver) -> None:
         if self.start != self.wanted:
-            await hand.tap(self.label)
-        await hand.finish()
+            await ui.tap(self.label)
+        await ui.finish()
 
 
 class Wifi(KnobTask):
@@ -191,10 +191,10 @@ class DialogInTheWay(KnobTask):
         if self.dialog:
             await _tap(device, "Private DNS", timeout_s=timeout_s)
 
-    async def solve(self, hand: Hand) -> None:
+    async def solve(self, ui: UiDriver) -> None:
         if self.dialog:
-            await hand.tap("Cancel")
-        await super().solve(hand)
+            await ui.tap("Cancel")
+        await super().solve(ui)
 
 
 async def _tap(device: Device, text: str, *, timeout_s: float) -> None:

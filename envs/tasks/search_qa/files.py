@@ -23,9 +23,9 @@ from rlfactory.envs.rewards.model_judge import JudgeQuestion, ModelJudge
 from rlfactory.envs.rewards.rubric import Rubric
 from rlfactory.envs.rewards.text import exact_match, verified_part
 from rlfactory.envs.service.services import Services
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.search_qa.question import SEARCH, QuestionTask
 from rlfactory.envs.tasks.task import Check, Outcome
+from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.search.retriever import Retriever
 from rlfactory.envs.tools.search.tool import SearchTool, SearchToolConfig
 from rlfactory.envs.tools.tool import ToolFactory
@@ -136,10 +136,10 @@ class FileQuestion(QuestionTask):
             return usual
         return Rubric(parts=(verified_part(JUDGED, 1.0), *(replace(part, weight=0.0) for part in usual.parts)))
 
-    async def solve(self, hand: Hand) -> None:
+    async def solve(self, ui: UiDriver) -> None:
         """Search for the question once, then say the gold answer: nobody has told how to find it."""
-        await hand.call(SEARCH, query=self.question.text[:500])
-        await hand.finish(answer=self.question.golds[0])
+        await ui.call(SEARCH, query=self.question.text[:500])
+        await ui.finish(answer=self.question.golds[0])
 
 
 def question_task(

@@ -10,9 +10,9 @@ from typing import ClassVar, Final
 
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand, OracleStuck
 from rlfactory.envs.tasks.search_qa.question import SEARCH, QuestionTask, read_documents
 from rlfactory.envs.tasks.search_qa.world import SENTENCES, Thing, made_world
+from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 from rlfactory.envs.tools.search.retriever import LocalRetriever
 from rlfactory.envs.tools.search.tool import SearchTool
 from rlfactory.envs.tools.tool import ToolFactory
@@ -82,11 +82,11 @@ class Chain(MadeQuestion):
     def support(self) -> Sequence[str]:
         return (self.start.name, *self.path[:-1])
 
-    async def solve(self, hand: Hand) -> None:
+    async def solve(self, ui: UiDriver) -> None:
         name = self.start.name
         for fact in self.facts:
-            name = await look_up(hand, name, fact)
-        await hand.finish(answer=name)
+            name = await look_up(ui, name, fact)
+        await ui.finish(answer=name)
 
 
 @dataclass(frozen=True)
@@ -115,17 +115,17 @@ class Earlier(MadeQuestion):
     def support(self) -> Sequence[str]:
         return tuple(thing.name for thing in self.both)
 
-    async def solve(self, hand: Hand) -> None:
-        values = {thing.name: int(await look_up(hand, thing.name, self.fact)) for thing in self.both}
-        await hand.finish(answer=min(values, key=lambda name: values[name]))
+    async def solve(self, ui: UiDriver) -> None:
+        values = {thing.name: int(await look_up(ui, thing.name, self.fact)) for thing in self.both}
+        await ui.finish(answer=min(values, key=lambda name: values[name]))
 
 
-async def look_up(hand: Hand, name: str, fact: str) -> str:
+async def look_up(ui: UiDriver, name: str, fact: str) -> str:
     """Search for a thing and read one of its facts, as anyone can who reads the passage.
 
     Raises: OracleStuck: the search does not show the thing, or its passage does not tell the fact.
     """
-    said = await hand.call(SEARCH, query=name)
+    said = await ui.call(SEARCH, query=name)
     for title, text in read_documents(said):
         if title == name:
             for pattern in _reading(name, fact):

@@ -15,9 +15,9 @@ from typing import ClassVar, Final, Self
 
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand, OracleStuck
 from rlfactory.envs.tasks.search_qa.question import SEARCH, QuestionTask, read_documents
 from rlfactory.envs.tasks.task import Task
+from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 from rlfactory.envs.tools.search.passages import Passage
 from rlfactory.envs.tools.search.retriever import LocalRetriever
 from rlfactory.envs.tools.search.tool import SearchTool, SearchToolConfig
@@ -111,13 +111,13 @@ class TinyQuestion(QuestionTask):
     def own_tools(self) -> dict[str, ToolFactory]:
         return {SEARCH: lambda context: SearchTool(context.services.of(VillageCorpus).retriever, SHOWN)}
 
-    async def solve(self, hand: Hand) -> None:
-        said = await hand.call(SEARCH, query=self.person.name)
+    async def solve(self, ui: UiDriver) -> None:
+        said = await ui.call(SEARCH, query=self.person.name)
         text = dict(read_documents(said)).get(self.person.name, "")
         found = [word for word in FACTS[self.fact] if word in text.rstrip(".").replace(",", "").split()]
         if len(found) != 1:
             raise OracleStuck(f"no {self.fact} of {self.person.name} in what the search says: {said}")
-        await hand.finish(answer=found[0])
+        await ui.finish(answer=found[0])
 
 
 class Animal(TinyQuestion):

@@ -10,8 +10,8 @@ from typing import ClassVar, Final
 from rlfactory.envs.rewards.rubric import Rubric
 from rlfactory.envs.rewards.sql import EXECUTES, RIGHT, SEEN_RIGHT, SQL_PARTS, SqlCheck
 from rlfactory.envs.service.services import Services
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.sql.compare import Comparison
 from rlfactory.envs.tools.sql.database import Database
 from rlfactory.envs.tools.sql.tool import NAMES, sql_tool
@@ -81,6 +81,6 @@ class Text2SqlTask(Task):
     def checks(self, outcome: Outcome) -> Sequence[Check]:
         return tuple(Check(name=name, holds=outcome.scores.get(name) == 1.0) for name in (EXECUTES, SEEN_RIGHT, RIGHT))
 
-    async def solve(self, hand: Hand) -> None:
-        await hand.call("sql", query=self.question.gold)
-        await hand.finish(answer=self.question.gold)
+    async def solve(self, ui: UiDriver) -> None:
+        await ui.call("sql", query=self.question.gold)
+        await ui.finish(answer=self.question.gold)

@@ -15,9 +15,9 @@ from functools import cached_property
 from typing import ClassVar, Final, Self
 
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.task import Task
 from rlfactory.envs.tasks.text2sql.base import Question, Text2SqlTask
+from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.sql.database import SqliteBytes
 
 TABLES: Final = ("boat", "chair", "drum", "lamp", "coat", "ring", "cup", "door")
@@ -99,9 +99,9 @@ class TinySqlTask(Text2SqlTask):
         finally:
             connection.close()
 
-    async def solve(self, hand: Hand) -> None:
-        await hand.call("sql", query=LOOK.format(column=self.column))
-        await hand.finish(answer=self.question.gold)
+    async def solve(self, ui: UiDriver) -> None:
+        await ui.call("sql", query=LOOK.format(column=self.column))
+        await ui.finish(answer=self.question.gold)
 
 
 class Highest(TinySqlTask):

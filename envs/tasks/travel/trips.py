@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Final
 from rlfactory.envs.api.types import JSON, Split
 from rlfactory.envs.rewards.rubric import PROGRESS, SUCCESS, Rubric
 from rlfactory.envs.rewards.text import calls_part, format_part
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.task import Check, Outcome, Task
 from rlfactory.envs.tasks.travel.market import FEATURES, Flight, Hotel, Market, draw_market
 from rlfactory.envs.tasks.travel.plan import CHECKS, Request, best_plan, cost, read_plan, verify
 from rlfactory.envs.tasks.travel.tools import market_tools
+from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.tool import ToolFactory
 
 MAX_DRAWS: Final = 400
@@ -95,11 +95,11 @@ class Trip(Task):
     def rubric(self) -> Rubric:
         return Rubric(parts=(SUCCESS, PROGRESS, format_part(0.0), calls_part(0.0)))
 
-    async def solve(self, hand: Hand) -> None:
+    async def solve(self, ui: UiDriver) -> None:
         """Ask the tools for all that the request may need, and plan with what they said."""
-        plan = best_plan(self.request, await _learned(hand, self.request))
+        plan = best_plan(self.request, await _learned(ui, self.request))
         assert plan is not None, "the market was drawn so that a plan fits"
-        await hand.finish(answer=plan.as_answer())
+        await ui.finish(answer=plan.as_answer())
 
 
 def carelessly(request: Request) -> Request:
@@ -111,7 +111,7 @@ def _any_of(values: Sequence[object]) -> str:
     return " or ".join(map(str, values))
 
 
-async def _learned(hand: Hand, request: Request) -> Market:
+async def _learned(ui: UiDriver, request: Request) -> Market:
     """Return the part of the market that the tools tell of."""
     cities = sorted({city for stop in request.stops for city in stop})
     legs = _legs(request)
@@ -121,7 +121,7 @@ async def _learned(hand: Hand, request: Request) -> Market:
     calls += [("search_flights", {"origin": origin, "destination": to, "day": day}) for origin, to, day in legs]
     said: list[Any] = []
     for start in range(0, len(calls), 16):
-        said += [json.loads(text) for text in await hand.call_all(*calls[start : start + 16])]
+        said += [json.loads(text) for text in await ui.call_all(*calls[start : start + 16])]
     forecasts, hotels, flights = said[: len(cities)], said[len(cities) : 2 * len(cities)], said[2 * len(cities) :]
     return Market(
         cities=(request.home, *cities),

@@ -23,7 +23,11 @@ def text(result) -> str:
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_client_begins_plays_and_ends_an_episode(serve, mode):
-    async with serve() as (service, env), EnvironmentServer(env) as door, Client(door.server, mode=mode) as client:
+    async with (
+        serve() as (service, env),
+        EnvironmentServer(env) as adapter,
+        Client(adapter.server, mode=mode) as client,
+    ):
         assert [tool.name for tool in (await client.list_tools()).tools] == ["tasks", "begin"]
         assert "bench.talk (bench): Say a number" in text(await client.call_tool("tasks", {"suite": "bench"}))
         early = await client.call_tool("free", {})
@@ -43,10 +47,10 @@ async def test_a_client_begins_plays_and_ends_an_episode(serve, mode):
         assert (await client.call_tool("free", {})).is_error
         again = await client.call_tool("begin", {"task": "bench.talk"})
         assert not again.is_error
-        assert service.host.sessions == 1
+        assert service.manager.sessions == 1
         for wrong in ({"task": "bench.tal"}, {"task": 3}, {"task": "bench.talk", "seed": -1}):
             assert (await client.call_tool("begin", wrong)).is_error
-    assert service.host.sessions == 0
+    assert service.manager.sessions == 0
 
 
 async def test_the_command_serves_a_client_on_stdio(serve):
@@ -56,7 +60,7 @@ async def test_the_command_serves_a_client_on_stdio(serve):
         )
         async with Client(command) as client:
             assert text(await client.call_tool("shared", {"text": "hi"})) == "hi 1"
-        while service.host.sessions:  # noqa: ASYNC110 - the test's timeout is the bound
+        while service.manager.sessions:  # noqa: ASYNC110 - the test's timeout is the bound
             await asyncio.sleep(0.01)
 
 
@@ -105,7 +109,7 @@ async def test_a_service_that_is_gone_is_told(serve):
     async with serve() as (service, _):
         client = EnvClient(service.address)
         await client.__aenter__()
-    async with EnvironmentServer(client) as door, Client(door.server) as player:
+    async with EnvironmentServer(client) as adapter, Client(adapter.server) as player:
         result = await player.call_tool("begin", {"task": "bench.talk"})
         assert result.is_error
         assert "INFRASTRUCTURE" in text(result)

@@ -23,7 +23,7 @@ from PIL import Image
 
 from rlfactory.emulators.pool import PoolConfig
 from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
-from rlfactory.envs.adapters.openenv import WEBSOCKETS, OpenEnvDoor
+from rlfactory.envs.adapters.openenv import WEBSOCKETS, OpenEnvServer
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.server import ServerConfig, serving
 
@@ -33,10 +33,10 @@ OPENENV_PYTHON = os.environ.get("OPENENV_PYTHON", sys.executable)
 
 @asynccontextmanager
 async def opened(env: EnvClient, **options: Any) -> AsyncIterator[str]:
-    """Serve a door in this loop; give its address."""
+    """Serve a adapter in this loop; give its address."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        async with OpenEnvDoor(env, **options) as door:
-            server = uvicorn.Server(uvicorn.Config(door.app, log_level="warning", ws=WEBSOCKETS))
+        async with OpenEnvServer(env, **options) as adapter:
+            server = uvicorn.Server(uvicorn.Config(adapter.app, log_level="warning", ws=WEBSOCKETS))
             task = asyncio.create_task(server.serve(sockets=[listener]))
             try:
                 yield f"127.0.0.1:{listener.getsockname()[1]}"
@@ -96,8 +96,8 @@ async def test_a_connection_plays_an_episode_to_its_end(serve, eventually):
             }
             over = await player.ask("step", tool_name="free")
             assert (over["type"], over["data"]["code"]) == ("error", "SESSION_ERROR")
-            assert service.host.sessions == 1
-        await eventually(lambda: service.host.sessions == 0)
+            assert service.manager.sessions == 1
+        await eventually(lambda: service.manager.sessions == 0)
 
 
 @pytest.mark.parametrize(
@@ -168,8 +168,8 @@ async def test_http_plays_episodes_by_their_ids(serve):
         )
         assert (lost.status_code, lost.json()["blame"]) == (503, "infrastructure")
         assert (await http.get("/state", params={"episode_id": two})).status_code == 409
-        assert service.host.sessions >= 1
-    assert service.host.sessions == 0
+        assert service.manager.sessions >= 1
+    assert service.manager.sessions == 0
 
 
 async def test_an_episode_over_http_that_nobody_asks_for_is_given_up(serve, eventually):
@@ -179,7 +179,7 @@ async def test_an_episode_over_http_that_nobody_asks_for_is_given_up(serve, even
         httpx.AsyncClient(base_url=f"http://{address}") as http,
     ):
         await http.post("/reset")
-        await eventually(lambda: service.host.sessions == 0)
+        await eventually(lambda: service.manager.sessions == 0)
 
 
 async def test_a_phone_is_seen_as_a_picture():
@@ -222,13 +222,13 @@ async def test_openenvs_own_clients_play(serve, eventually):
     )
     if await probe.wait():
         pytest.skip("needs openenv-core; OPENENV_PYTHON names an interpreter that has it")
-    async with serve() as (service, _), command("--address", service.address) as (door, address):
+    async with serve() as (service, _), command("--address", service.address) as (adapter, address):
         line = [OPENENV_PYTHON, str(Path(__file__).with_name("openenv_player.py")), f"http://{address}"]
         player = await asyncio.create_subprocess_exec(*line, stdout=asyncio.subprocess.PIPE)
         out, _ = await player.communicate()
-        await eventually(lambda: service.host.sessions == 0)
-        door.send_signal(signal.SIGTERM)
-        assert await door.wait() == 0
+        await eventually(lambda: service.manager.sessions == 0)
+        adapter.send_signal(signal.SIGTERM)
+        assert await adapter.wait() == 0
     heard = json.loads(out)
     assert heard["goal"].startswith("Say ")
     assert heard["texts"] == ["free 1", "shared 1"]
@@ -241,10 +241,10 @@ async def test_openenvs_own_clients_play(serve, eventually):
 
 async def test_the_command_says_where_it_listens_and_ends_its_episodes(serve, eventually):
     async with serve() as (service, _):
-        async with command("--address", service.address, "--task", "bench.talk") as (door, address):
+        async with command("--address", service.address, "--task", "bench.talk") as (adapter, address):
             async with httpx.AsyncClient() as http:
                 await http.post(f"http://{address}/reset")
-            assert service.host.sessions == 1
-            door.send_signal(signal.SIGINT)
-            assert await door.wait() == 0
-        await eventually(lambda: service.host.sessions == 0)
+            assert service.manager.sessions == 1
+            adapter.send_signal(signal.SIGINT)
+            assert await adapter.wait() == 0
+        await eventually(lambda: service.manager.sessions == 0)

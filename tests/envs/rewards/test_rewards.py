@@ -34,7 +34,7 @@ class TwoSwitches(Task):
     def allowed(self) -> Sequence[str]:
         return ("g/*", "clip")
 
-    async def solve(self, hand: object) -> None:
+    async def solve(self, ui: object) -> None:
         raise NotImplementedError
 
 

@@ -32,9 +32,9 @@ async def test_who_waits_for_a_phone_is_refused_at_once_when_the_service_stops(e
     async with slow_phones(0.5, phones=1, drain_s=20) as server, EnvClient(server.address) as client:
         begun = await client.reset(TASK, seed=0)
         waiting = asyncio.create_task(client.reset(TASK, seed=1))
-        await eventually(lambda: server.host.pool.waiting == 1)
+        await eventually(lambda: server.manager.pool.waiting == 1)
         step = asyncio.create_task(client.step(begun.session, 1, [HOME]))
-        await eventually(lambda: server.host._find(begun.session).session.busy)
+        await eventually(lambda: server.manager._find(begun.session).session.busy)
         stopping = asyncio.create_task(server.stop())
         began_s = time.monotonic()
         with pytest.raises(RLFactoryError, match="the pool is closing"):
@@ -46,7 +46,7 @@ async def test_who_waits_for_a_phone_is_refused_at_once_when_the_service_stops(e
 
 async def test_phones_of_open_sessions_are_given_back_before_they_are_stopped(caplog):
     async with slow_phones(0.01, phones=4, drain_s=5) as server, EnvClient(server.address) as client:
-        pool = server.host.pool
+        pool = server.manager.pool
         for seed in range(4):
             await client.reset(TASK, seed=seed)
         assert pool.summary().leases == 4
@@ -56,5 +56,5 @@ async def test_phones_of_open_sessions_are_given_back_before_they_are_stopped(ca
 
 async def test_a_phone_that_nobody_gives_back_holds_no_service_up(caplog):
     async with slow_phones(0.01, phones=1, drain_s=0.1) as server:
-        await server.host.pool.acquire(timeout_s=5)
+        await server.manager.pool.acquire(timeout_s=5)
     assert "phones lent still after 0.1 s, and stopped now: 1" in caplog.text

@@ -10,9 +10,9 @@ from types import FrameType
 
 import rlfactory
 from rlfactory.emulators.pool import PoolConfig
+from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
 from rlfactory.envs.api.types import ToolCall
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.service.phones import PhonesConfig, phone_source
 from rlfactory.envs.service.server import ServerConfig, serving
 
 MOST_FILES = 18

@@ -26,9 +26,9 @@ from rlfactory.envs.conformance.__main__ import conform
 from rlfactory.envs.conformance.checks import BEHAVIOURS, Target, examine
 from rlfactory.envs.service.limits import Limits
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
 from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tasks.ui_driver import UiDriver
 
 TREE = SessionOptions(with_tree=True)
 SETTINGS = "com.android.settings"
@@ -59,8 +59,8 @@ class Notes(Task):
     def allowed(self) -> Sequence[str]:
         return ("foreground", "files/Download/done.txt")
 
-    async def solve(self, hand: Hand) -> None:
-        await hand.tap("a button that no phone has")
+    async def solve(self, ui: UiDriver) -> None:
+        await ui.tap("a button that no phone has")
 
 
 class NeverTheSame(Notes):
@@ -117,7 +117,7 @@ def act(action: str, *, id: str = "0", **arguments: object) -> ToolCall:  # noqa
 
 def phone_of(server: EnvServer, session: str):
     """Return the device of a session, to break it."""
-    return server.host._tenants[session].session.phone.device
+    return server.manager._open[session].session.phone.device
 
 
 async def settled(server: EnvServer, client: EnvClient, state: str = "ready") -> None:
@@ -233,9 +233,9 @@ async def test_a_fork_that_lacks_phones_makes_none_and_keeps_none():
         async with client.session("bench.file", seed=1):
             with pytest.raises(LimitExceeded, match="no phone became free"):
                 await session.fork(2)
-            assert server.host.sessions == 2
+            assert server.manager.sessions == 2
         children = await session.fork(2)
-        assert server.host.sessions == 3
+        assert server.manager.sessions == 3
         await asyncio.gather(*(child.aclose() for child in children))
         assert (await session.step([])).state is EpisodeState.RUNNING
 
@@ -251,7 +251,7 @@ async def test_a_fork_survives_a_phone_that_dies_while_it_is_made():
     async with phones(2) as (server, client), client.session("bench.file", seed=0) as session:
         spare = next(
             keeper.slot.device
-            for keeper in server.host.pool._keepers
+            for keeper in server.manager.pool._keepers
             if keeper.slot.device is not phone_of(server, session.id)
         )
         await spare.close()
@@ -285,7 +285,7 @@ async def test_whatever_is_cancelled_no_phone_and_no_session_is_lost(seed, event
             await asyncio.sleep(rng.choice((0.0, 0.001, 0.002, 0.004, 0.008, 0.016)))
             call.cancel()
             await asyncio.gather(call, return_exceptions=True)
-        await eventually(lambda: server.host.sessions == 0)
+        await eventually(lambda: server.manager.sessions == 0)
         await settled(server, client)
         assert (await client.status()).counters.get("golden_mismatches", 0) == 0
 
@@ -294,7 +294,7 @@ async def test_stopping_the_server_gives_every_phone_back():
     async with phones(2) as (server, client):
         await client.reset("bench.file", seed=0)
         await client.reset("bench.file", seed=1)
-        pool = server.host.pool
+        pool = server.manager.pool
     assert all(phone.serial == "" for phone in pool.status())
 
 
@@ -349,6 +349,6 @@ async def test_an_examination_from_the_command_line(capsys):
 
 async def test_a_session_that_a_restarted_service_has_forgotten_is_lost_to_infrastructure():
     async with phones(1) as (server, client), client.session("bench.file", seed=0) as session:
-        await server.host.close(session.id)  # as a new process would: it knows nothing of the session
+        await server.manager.close(session.id)  # as a new process would: it knows nothing of the session
         with pytest.raises(InfrastructureError, match="has forgotten session"):
             await session.step([act("key", key="HOME")])

@@ -145,10 +145,10 @@ async def test_a_tool_that_hangs_ends_at_the_steps_limit_and_the_episode_goes_on
 async def test_a_lease_that_is_not_renewed_ends_the_session(serve, call, eventually):
     async with serve() as (server, client):
         begun = await client.reset("bench.talk", seed=0, options=SessionOptions(lease_s=0.15))
-        await eventually(lambda: server.host.sessions == 0)
+        await eventually(lambda: server.manager.sessions == 0)
         with pytest.raises(SessionNotFound, match="lease"):
             await client.step(begun.session, 1, [])
-        assert server.host.counters["leases_expired"] == 1
+        assert server.manager.counters["leases_expired"] == 1
 
 
 async def test_renewing_and_stepping_keep_a_session(serve):
@@ -157,7 +157,7 @@ async def test_renewing_and_stepping_keep_a_session(serve):
         for _ in range(7):
             await asyncio.sleep(0.25)
             assert await client.renew(begun.session) > begun.lease_expiry_s
-        assert server.host.sessions == 1
+        assert server.manager.sessions == 1
 
 
 async def test_a_session_object_renews_its_lease_by_itself(serve, call):
@@ -172,7 +172,7 @@ async def test_a_running_step_holds_its_lease(serve, call, bench):
         begun = await client.reset("bench.talk", seed=0, options=SessionOptions(lease_s=1.0))
         step = asyncio.create_task(client.step(begun.session, 1, [call("free", do="wait", text="w")]))
         await asyncio.sleep(1.3)
-        assert server.host.sessions == 1
+        assert server.manager.sessions == 1
         bench.gate.set()
         assert (await step).results[0].status is ToolStatus.OK
 
@@ -182,7 +182,7 @@ async def test_close_is_idempotent_and_final(serve):
         begun = await client.reset("bench.talk", seed=0)
         await client.close(begun.session)
         await client.close(begun.session)
-        assert server.host.sessions == 0
+        assert server.manager.sessions == 0
         with pytest.raises(SessionNotFound):
             await client.renew(begun.session)
 
@@ -233,8 +233,8 @@ async def test_a_fork_continues_seq_turns_and_tool_state_and_is_independent(serv
             assert (await left.step([call("free", text="c")])).results[0].text == "c 3"
             assert (await right.step([call("free", text="d")])).results[0].text == "d 2"
             assert (await session.step([call("free", text="e")])).results[0].text == "e 2"
-            assert server.host.sessions == 3
-        assert server.host.sessions == 1
+            assert server.manager.sessions == 3
+        assert server.manager.sessions == 1
 
 
 async def test_limits_are_named(serve, call):
@@ -295,7 +295,7 @@ async def test_what_a_tool_stands_on_fails_and_the_episode_is_void(serve, call):
         assert caught.value.retryable
         with pytest.raises(InfrastructureError):
             await session.step([call("finish")])
-        assert server.host.counters["void_episodes"] == 1
+        assert server.manager.counters["void_episodes"] == 1
 
 
 async def test_a_server_that_stops_refuses_new_sessions_and_lets_steps_end(serve, call, bench):
@@ -304,7 +304,7 @@ async def test_a_server_that_stops_refuses_new_sessions_and_lets_steps_end(serve
         step = asyncio.create_task(client.step(begun.session, 1, [call("free", do="wait", text="last")]))
         await bench.until(lambda: bool(bench.log))
         stopping = asyncio.create_task(server.stop())
-        await bench.until(lambda: server.host.draining)
+        await bench.until(lambda: server.manager.draining)
         bench.gate.set()
         assert (await step).results[0].text == "last 1"
         await stopping

@@ -69,7 +69,7 @@ async def test_a_server_that_stops_answers_the_steps_it_has_begun(serve, call, b
         step = asyncio.create_task(client.step(begun.session, 1, [call("free", do="wait", text="last")]))
         await bench.until(lambda: bench.log == ["begin last"])
         stopping = asyncio.create_task(server.stop())
-        await bench.until(lambda: server.host.draining)
+        await bench.until(lambda: server.manager.draining)
         bench.gate.set()
         assert (await step).results[0].text == "last 1"
         await stopping

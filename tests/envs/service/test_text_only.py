@@ -16,9 +16,9 @@ from rlfactory.envs.client.oracle import play
 from rlfactory.envs.rewards.rubric import SUCCESS, Part, Rubric
 from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.service.services import Services
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.tool import CallContext, Tool, ToolContext, ToolFactory
 
 
@@ -83,9 +83,9 @@ class OpenVault(Task):
     def checks(self, outcome: Outcome) -> Sequence[Check]:
         return (Check(name="right", holds=outcome.answer == str(self.number)),)
 
-    async def solve(self, hand: Hand) -> None:
-        said = await hand.call_all(("vault", {}), ("vault", {}))
-        await hand.finish(answer=said[1].split(",")[0])
+    async def solve(self, ui: UiDriver) -> None:
+        said = await ui.call_all(("vault", {}), ("vault", {}))
+        await ui.finish(answer=said[1].split(",")[0])
 
 
 @pytest.fixture

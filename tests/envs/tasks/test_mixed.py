@@ -13,7 +13,6 @@ from rlfactory.envs.api.types import EpisodeState, SessionOptions, Split, ToolCa
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import play
 from rlfactory.envs.service.server import ServerConfig, serving
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.mixed import MIXED_TASKS
 from rlfactory.envs.tasks.mixed.databases import BEST_EVER, BIGGEST, TWINS
 from rlfactory.envs.tasks.mixed.directory import Entry, made_directory
@@ -21,6 +20,7 @@ from rlfactory.envs.tasks.mixed.people import TOWNS
 from rlfactory.envs.tasks.phone import clock_flows, contact_flows, note_flows
 from rlfactory.envs.tasks.phone.pools import Person
 from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.ui_driver import UiDriver
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -63,7 +63,7 @@ async def test_looking_up_without_acting_fails(client: EnvClient, name: str) -> 
         looked = await session.step([ToolCall(id="0", name=tool, arguments=dict(call[tool]))])
         assert not looked.reward.success
         assert looked.reward.progress == 0.0
-        await Hand(session).finish(answer="done")
+        await UiDriver(session).finish(answer="done")
         assert not session.reward.success
         assert session.reward.side_effects == ()
 
@@ -75,12 +75,12 @@ def with_number(person: Person, number: str) -> Person:
     return Person(first=person.first, last=person.last, number=number)
 
 
-async def save_the_old_number(task: Any, hand: Hand) -> None:
-    await contact_flows.add(hand, with_number(task.entry.person, task.entry.old_number))
+async def save_the_old_number(task: Any, ui: UiDriver) -> None:
+    await contact_flows.add(ui, with_number(task.entry.person, task.entry.old_number))
 
 
-async def save_who_has_the_trade_elsewhere(task: Any, hand: Hand) -> None:
-    await contact_flows.add(hand, namesake(task.entry).person)
+async def save_who_has_the_trade_elsewhere(task: Any, ui: UiDriver) -> None:
+    await contact_flows.add(ui, namesake(task.entry).person)
 
 
 def namesake(entry: Entry) -> Entry:
@@ -90,39 +90,39 @@ def namesake(entry: Entry) -> Entry:
     return made_directory().of(split, trade=entry.trade, town=other)
 
 
-async def add_beside_the_old_one(task: Any, hand: Hand) -> None:
-    await contact_flows.add(hand, task.entry.person)
+async def add_beside_the_old_one(task: Any, ui: UiDriver) -> None:
+    await contact_flows.add(ui, task.entry.person)
 
 
-async def set_the_closing_time(task: Any, hand: Hand) -> None:
-    await clock_flows.add_alarm(hand, task.entry.closes)
+async def set_the_closing_time(task: Any, ui: UiDriver) -> None:
+    await clock_flows.add_alarm(ui, task.entry.closes)
 
 
-async def write_more_than_the_address(task: Any, hand: Hand) -> None:
-    await note_flows.create(hand, task.note.name, f"{task.entry.address}, {task.entry.town}")
+async def write_more_than_the_address(task: Any, ui: UiDriver) -> None:
+    await note_flows.create(ui, task.note.name, f"{task.entry.address}, {task.entry.town}")
 
 
-async def take_the_weekend_train(task: Any, hand: Hand) -> None:
-    await clock_flows.add_alarm(hand, task.ride.weekend)
+async def take_the_weekend_train(task: Any, ui: UiDriver) -> None:
+    await clock_flows.add_alarm(ui, task.ride.weekend)
 
 
-async def count_refunds(task: Any, hand: Hand) -> None:
-    await note_flows.create(hand, task.note.name, task.spending.with_refunds)
+async def count_refunds(task: Any, ui: UiDriver) -> None:
+    await note_flows.create(ui, task.note.name, task.spending.with_refunds)
 
 
-async def save_the_best_of_all_years(task: Any, hand: Hand) -> None:
-    await contact_flows.add(hand, task.clientele.people[BEST_EVER])
+async def save_the_best_of_all_years(task: Any, ui: UiDriver) -> None:
+    await contact_flows.add(ui, task.clientele.people[BEST_EVER])
 
 
-async def save_the_largest_purchase(task: Any, hand: Hand) -> None:
-    await contact_flows.add(hand, task.clientele.people[BIGGEST])
+async def save_the_largest_purchase(task: Any, ui: UiDriver) -> None:
+    await contact_flows.add(ui, task.clientele.people[BIGGEST])
 
 
-async def save_the_twin(task: Any, hand: Hand) -> None:
-    await contact_flows.add(hand, task.clientele.people[TWINS[1]])
+async def save_the_twin(task: Any, ui: UiDriver) -> None:
+    await contact_flows.add(ui, task.clientele.people[TWINS[1]])
 
 
-NEAR_MISSES: list[tuple[str, Callable[[Any, Hand], Awaitable[None]]]] = [
+NEAR_MISSES: list[tuple[str, Callable[[Any, UiDriver], Awaitable[None]]]] = [
     ("mixed.number_to_contact", save_the_old_number),
     ("mixed.trade_to_contact", save_who_has_the_trade_elsewhere),
     ("mixed.changed_number", add_beside_the_old_one),
@@ -143,12 +143,12 @@ async def test_every_template_has_an_answer_that_only_looks_right():
 
 @pytest.mark.parametrize(("name", "act"), NEAR_MISSES, ids=[act.__name__ for _, act in NEAR_MISSES])
 async def test_an_answer_that_only_looks_right_fails(
-    client: EnvClient, name: str, act: Callable[[Any, Hand], Awaitable[None]]
+    client: EnvClient, name: str, act: Callable[[Any, UiDriver], Awaitable[None]]
 ) -> None:
     task = drawn(name)
     async with client.session(name, seed=0, split=task.splits[0], options=OPTIONS) as session:
-        hand = Hand(session)
-        await act(task, hand)
-        await hand.finish()
+        ui = UiDriver(session)
+        await act(task, ui)
+        await ui.finish()
         assert session.state is EpisodeState.FINISHED
         assert not session.reward.success

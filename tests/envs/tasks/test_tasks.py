@@ -13,7 +13,6 @@ from rlfactory.envs.api.types import EpisodeState, SessionOptions, Split, ToolCa
 from rlfactory.envs.client import EnvClient, Session
 from rlfactory.envs.client.oracle import play
 from rlfactory.envs.service.server import ServerConfig, serving
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.phone import (
     PHONE_TASKS,
     clock,
@@ -28,6 +27,7 @@ from rlfactory.envs.tasks.phone import (
 )
 from rlfactory.envs.tasks.phone.base import PhoneTask
 from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.ui_driver import UiDriver
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -84,7 +84,7 @@ async def test_an_episode_begins_unsolved_and_doing_nothing_fails(client: EnvCli
             assert not first.reward.success
             assert first.reward.side_effects == ()
             assert (first.reward.progress == 1.0) is task.holds_untouched
-            await Hand(session).finish()
+            await UiDriver(session).finish()
             assert session.reward.success is task.holds_untouched
             assert session.state is EpisodeState.FINISHED
 
@@ -92,60 +92,56 @@ async def test_an_episode_begins_unsolved_and_doing_nothing_fails(client: EnvCli
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_claim_of_failure_is_no_success(client: EnvClient, name: str) -> None:
     async with begin(client, name) as session:
-        hand = Honest(session)
-        await drawn(name, seed=0, split=session.split).solve(hand)
-        assert session.reward.progress == (1.0 if not hand.answered else session.reward.progress)
+        await drawn(name, seed=0, split=session.split).solve(Honest(session))
+        assert session.reward.progress == 1.0
         assert not session.reward.success
 
 
-class Honest(Hand):
+class Honest(UiDriver):
     """Solves the task, then says that it failed."""
 
-    answered = False
-
     async def finish(self, *, success: bool = True, answer: str = "") -> None:
-        self.answered = bool(answer)
         await super().finish(success=False, answer=answer)
 
 
 # --- collateral damage -----------------------------------------------------------------------------------------------
 
 
-async def flip_a_switch(task: PhoneTask, hand: Hand) -> str:
-    await flows.open_settings(hand, "Notifications", "Notification history")
+async def flip_a_switch(task: PhoneTask, ui: UiDriver) -> str:
+    await flows.open_settings(ui, "Notifications", "Notification history")
     return "settings/secure/notification_history_enabled: "
 
 
-async def delete_another_contact(task: PhoneTask, hand: Hand) -> str:
+async def delete_another_contact(task: PhoneTask, ui: UiDriver) -> str:
     assert isinstance(task, contacts.ContactsTask)
     victim = task.others[0]
-    await contact_flows.delete(hand, victim)
+    await contact_flows.delete(ui, victim)
     return f"contacts/{victim.full_name}/{victim.number}: 1 -> (none)"
 
 
-async def delete_another_alarm(task: PhoneTask, hand: Hand) -> str:
+async def delete_another_alarm(task: PhoneTask, ui: UiDriver) -> str:
     assert isinstance(task, clock.ClockTask)
     victim = task.others[0]
-    await clock_flows.delete_alarm(hand, victim.time)
+    await clock_flows.delete_alarm(ui, victim.time)
     return f"alarms/{victim.time}/{victim.label}: "
 
 
-async def delete_another_note(task: PhoneTask, hand: Hand) -> str:
+async def delete_another_note(task: PhoneTask, ui: UiDriver) -> str:
     assert isinstance(task, notes.NotesTask)
     victim = task.others[0]
-    await note_flows.delete(hand, victim.name)
+    await note_flows.delete(ui, victim.name)
     return f"{victim.key}: "
 
 
-async def delete_another_file(task: PhoneTask, hand: Hand) -> str:
+async def delete_another_file(task: PhoneTask, ui: UiDriver) -> str:
     assert isinstance(task, files.FilesTask)
     victim = next(name for name in task.others if name.partition(".")[2] != task.file.partition(".")[2])
-    await file_flows.open_folder(hand, files.DOWNLOAD)
-    await file_flows.delete(hand, victim)
+    await file_flows.open_folder(ui, files.DOWNLOAD)
+    await file_flows.delete(ui, victim)
     return f"files/Download/{victim}: "
 
 
-DAMAGE: dict[str, Callable[[PhoneTask, Hand], Awaitable[str]]] = {
+DAMAGE: dict[str, Callable[[PhoneTask, UiDriver], Awaitable[str]]] = {
     "settings": flip_a_switch,
     "compound": flip_a_switch,
     "contacts": delete_another_contact,
@@ -160,9 +156,9 @@ DAMAGE: dict[str, Callable[[PhoneTask, Hand], Awaitable[str]]] = {
 async def test_collateral_damage_fails_and_is_named(client: EnvClient, name: str) -> None:
     async with begin(client, name) as session:
         task = drawn(name, seed=0, split=session.split)
-        hand = Hand(session)
-        named = await DAMAGE[name.partition(".")[0]](task, hand)
-        await task.solve(hand)
+        ui = UiDriver(session)
+        named = await DAMAGE[name.partition(".")[0]](task, ui)
+        await task.solve(ui)
         reward = session.reward
         assert reward.progress == 1.0
         assert not reward.success

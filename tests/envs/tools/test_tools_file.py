@@ -18,9 +18,9 @@ from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.api.types import CoordinateFrame, Split, ToolCall, ToolStatus
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.server import ServerConfig, serving
-from rlfactory.envs.tasks.hand import Hand
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.config import ToolsConfig, load_tools
 from rlfactory.envs.tools.file import tools_of_file
 from rlfactory.envs.tools.registry import default_tools
@@ -80,8 +80,8 @@ class Shouting(Task):
     def checks(self, outcome: Outcome) -> Sequence[Check]:
         return ()
 
-    async def solve(self, hand: Hand) -> None:
-        await hand.finish()
+    async def solve(self, ui: UiDriver) -> None:
+        await ui.finish()
 
 
 def written(tmp_path: Path, text: str, name: str = "tools.yaml") -> Path:
@@ -301,7 +301,7 @@ async def test_another_environment_is_played_through_one_tool(tmp_path, serve):
             ("helper", {"tool": "finish", "arguments": {"answer": "7"}}),
             ("helper", {"tool": "free"}),
         )
-        assert server.host.sessions == 0
+        assert server.manager.sessions == 0
     goal, said, *others = ends
     assert goal[0] is OK
     assert goal[1].startswith("Goal: Say ")

@@ -177,8 +177,8 @@ async def test_a_phone_that_dies_is_retried_and_a_service_that_dies_drops_the_ep
         async def __call__(self, **asked: Any) -> Sampled:
             answer = await super().__call__(**asked)
             if len(self.asked) == 1:
-                for session in server.host.phone_holders().values():
-                    await server.host.close(session, why="its phone died")
+                for session in server.manager.phone_holders().values():
+                    await server.manager.close(session, why="its phone died")
             return answer
 
     async with phones(2) as (server, client):

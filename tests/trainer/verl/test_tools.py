@@ -148,7 +148,7 @@ async def test_verls_own_loop_is_paid_by_the_reward_function(service, tokenizer,
     assert score(TASK, "", "", output.extra_fields) == 0.8  # right, with a refused call
     assert output.extra_fields["tool_rewards"][-1] == 0.0
     gc.collect()
-    while service.host.sessions:  # noqa: ASYNC110 - the agent is gone, and its episode with it
+    while service.manager.sessions:  # noqa: ASYNC110 - the agent is gone, and its episode with it
         await asyncio.sleep(0.01)
 
 
@@ -173,10 +173,10 @@ async def test_a_tool_without_an_agent_holds_an_episode_for_its_instance(service
         answer, gained, metrics = await search.execute(instance, {"query": solution()[0]})
         assert answer.text.startswith("Doc 1")
         assert (gained, metrics["status"]) == (0.0, "ok")
-    assert service.host.sessions == 1
+    assert service.manager.sessions == 1
     assert await search.calc_reward(instance) == 0.0
     await search.release(instance)
-    assert service.host.sessions == 0
+    assert service.manager.sessions == 0
     unnamed, _ = await search.create()
     with pytest.raises(TaskError, match="no task"):
         await search.execute(unnamed, {"query": "x"})

@@ -1,4 +1,4 @@
-"""The oracle's hand: finds things on the screen by their UI tree and acts through the public session API.
+"""The oracle's driver of a phone's UI: finds things by the UI tree and acts through the public session API.
 
 It sees what an agent can be shown and does what an agent can do, so a task that its oracle solves is solvable. The
 session must deliver the UI tree (`SessionOptions.with_tree`) of its phone; any coordinate frame will do. In text-only
@@ -27,8 +27,8 @@ class OracleStuck(Exception):
     """The oracle looks for something that the screen does not show; the message lists what it does show."""
 
 
-class PlayedSession(Protocol):
-    """What a hand plays on; `rlfactory.envs.client.Session` is one."""
+class PlayableSession(Protocol):
+    """What a driver plays on; `rlfactory.envs.client.Session` is one."""
 
     @property
     def observation(self) -> Observation: ...
@@ -42,13 +42,13 @@ class PlayedSession(Protocol):
     async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult: ...
 
 
-class Hand:
-    """What an oracle plays with. Each method but `find` and `sees` is one step of the session, or several.
+class UiDriver:
+    """What an oracle drives a phone by. Each method but `find` and `sees` is one step of the session, or several.
 
     Raises everywhere: OracleStuck: what it looks for is not there, or the phone refused the action.
     """
 
-    def __init__(self, session: PlayedSession) -> None:
+    def __init__(self, session: PlayableSession) -> None:
         """Raises: ValueError: the session has a phone and does not deliver its UI tree."""
         if session.observation.width_px and not session.options.with_tree:
             raise ValueError("an oracle needs the UI tree: reset the session with with_tree=True")

@@ -26,13 +26,13 @@ from rlfactory.envs.api.errors import (
 )
 from rlfactory.envs.api.types import ResetResult, SessionOptions, Split, StepResult, ToolCall
 from rlfactory.envs.rewards.rubric import Rubric
+from rlfactory.envs.service.concurrency import all_or_none, forget_snapshot, to_its_end
 from rlfactory.envs.service.events import EventBus
 from rlfactory.envs.service.goldens import EpisodeKey, Goldens
 from rlfactory.envs.service.limits import Limits, bounded
 from rlfactory.envs.service.metrics import ServiceMetrics
 from rlfactory.envs.service.services import Services
-from rlfactory.envs.service.session import Episode, HeldPhone, Played, Session
-from rlfactory.envs.service.side_by_side import all_or_none, forget_snapshot, to_its_end
+from rlfactory.envs.service.session import Episode, HeldPhone, Session, StoredStep
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tools.registry import ToolRegistry
 from rlfactory.envs.tools.runtime.runtime import ToolRuntime
@@ -43,7 +43,7 @@ POOL_LEASE_MARGIN: Final = 3
 
 
 @dataclass(eq=False)
-class _Tenant:
+class _OpenSession:
     """A session and the end of its lease."""
 
     session: Session
@@ -53,10 +53,10 @@ class _Tenant:
     timer: asyncio.TimerHandle | None = None
 
 
-class SessionHost:
+class SessionManager:
     """All sessions of a service. An async context manager that closes them at its end.
 
-    A tenant's lease is renewed by every call about it. When it runs out the session is closed, its phone recycled.
+    A lease is renewed by every call about it. When it runs out the session is closed, its phone recycled.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class SessionHost:
         self._runtime = runtime or ToolRuntime()
         self._services = services or Services()
         self._goldens = Goldens(capacity=limits.max_goldens)
-        self._tenants: dict[str, _Tenant] = {}
+        self._open: dict[str, _OpenSession] = {}
         self._opening = 0
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -99,17 +99,17 @@ class SessionHost:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.draining = True
-        await asyncio.gather(*(self.close(session_id, why="the service stops") for session_id in tuple(self._tenants)))
+        await asyncio.gather(*(self.close(session_id, why="the service stops") for session_id in tuple(self._open)))
         await asyncio.gather(*self._closing)
         self.events.close()
 
     @property
     def sessions(self) -> int:
-        return len(self._tenants)
+        return len(self._open)
 
     def phone_holders(self) -> dict[str, str]:
         """Return the session that holds each leased phone, by serial."""
-        sessions = (tenant.session for tenant in self._tenants.values())
+        sessions = (held.session for held in self._open.values())
         return {each.phone.device.info.serial: each.id for each in sessions if each.phone and each.void is None}
 
     # --- opening -----------------------------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ class SessionHost:
 
     # --- playing and ending ------------------------------------------------------------------------------------------
 
-    async def step(self, session_id: str, seq: int, calls: Sequence[ToolCall]) -> tuple[Played, float]:
+    async def step(self, session_id: str, seq: int, calls: Sequence[ToolCall]) -> tuple[StoredStep, float]:
         """Carry out one turn; see `Session.step`. Returns it with the new end of the lease (Unix time)."""
         session = self._find(session_id).session
         try:
@@ -304,14 +304,14 @@ class SessionHost:
 
     async def close(self, session_id: str, *, why: str = "closed by its client") -> None:
         """End a session and give its phone back. Idempotent."""
-        tenant = self._tenants.pop(session_id, None)
-        if tenant is None:
+        held = self._open.pop(session_id, None)
+        if held is None:
             return
-        if tenant.timer is not None:
-            tenant.timer.cancel()
+        if held.timer is not None:
+            held.timer.cancel()
         self.counters["closes"] += 1
         self.events.emit("close", session_id, why)
-        await asyncio.shield(self._keep(tenant.session.close()))
+        await asyncio.shield(self._keep(held.session.close()))
 
     def _keep(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         """Run to its end, whatever becomes of the caller; the host waits for it when it stops."""
@@ -322,9 +322,9 @@ class SessionHost:
 
     # --- leases and room ---------------------------------------------------------------------------------------------
 
-    def _find(self, session_id: str) -> _Tenant:
+    def _find(self, session_id: str) -> _OpenSession:
         try:
-            return self._tenants[session_id]
+            return self._open[session_id]
         except KeyError:
             raise SessionNotFound(f"no session {session_id!r}: never begun, closed, or its lease ran out") from None
 
@@ -333,8 +333,8 @@ class SessionHost:
         """Count n sessions as open while they are being made. Raises: LimitExceeded, InfrastructureError (draining)."""
         if self.draining:
             raise InfrastructureError("the service is stopping: no new sessions")
-        if len(self._tenants) + self._opening + n > self.limits.max_sessions:
-            raise LimitExceeded(f"{len(self._tenants)} sessions are open; max_sessions is {self.limits.max_sessions}")
+        if len(self._open) + self._opening + n > self.limits.max_sessions:
+            raise LimitExceeded(f"{len(self._open)} sessions are open; max_sessions is {self.limits.max_sessions}")
         self._opening += n
         try:
             yield
@@ -342,40 +342,40 @@ class SessionHost:
             self._opening -= n
 
     def _admit(self, session: Session) -> None:
-        self._tenants[session.id] = _Tenant(session=session, lease_s=session.episode.options.lease_s)
+        self._open[session.id] = _OpenSession(session=session, lease_s=session.episode.options.lease_s)
         self._touch(session.id)
 
     def _touch(self, session_id: str) -> float:
         """Renew the lease, if the session still has one; return its end (Unix time)."""
-        tenant = self._tenants.get(session_id)
-        if tenant is None:
+        held = self._open.get(session_id)
+        if held is None:
             return time.time()
         loop = asyncio.get_running_loop()
-        tenant.expires_at_s = loop.time() + tenant.lease_s
-        if tenant.timer is None:
-            self._watch_lease(tenant)
-        return time.time() + tenant.lease_s
+        held.expires_at_s = loop.time() + held.lease_s
+        if held.timer is None:
+            self._watch_lease(held)
+        return time.time() + held.lease_s
 
-    def _watch_lease(self, tenant: _Tenant) -> None:
+    def _watch_lease(self, held: _OpenSession) -> None:
         """Look again when the lease ends; the phone's, which is longer, is renewed for so long."""
-        if tenant.session.phone is not None:
-            tenant.session.phone.renew()
+        if held.session.phone is not None:
+            held.session.phone.renew()
         loop = asyncio.get_running_loop()
-        tenant.timer = loop.call_at(tenant.expires_at_s, self._check_lease, tenant.session.id)
+        held.timer = loop.call_at(held.expires_at_s, self._check_lease, held.session.id)
 
     def _check_lease(self, session_id: str) -> None:
         """Close the session if its lease has run out, else look again when it would."""
-        tenant = self._tenants.get(session_id)
-        if tenant is None:
+        held = self._open.get(session_id)
+        if held is None:
             return
         loop = asyncio.get_running_loop()
-        if tenant.session.busy:
-            tenant.expires_at_s = loop.time() + tenant.lease_s
-        if loop.time() < tenant.expires_at_s:
-            self._watch_lease(tenant)
+        if held.session.busy:
+            held.expires_at_s = loop.time() + held.lease_s
+        if loop.time() < held.expires_at_s:
+            self._watch_lease(held)
             return
         self.counters["leases_expired"] += 1
-        self.events.emit("lease_expired", session_id, f"not renewed for {tenant.lease_s:g} s")
+        self.events.emit("lease_expired", session_id, f"not renewed for {held.lease_s:g} s")
         self._keep(self.close(session_id, why="its lease ran out"))
 
     def _introduce(self, session: Session) -> ResetResult:

@@ -1,4 +1,4 @@
-"""The hand that oracles play with, and what becomes of an oracle that does not find its way."""
+"""The driver that oracles use, and what becomes of an oracle that does not find its way."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rlfactory.envs.api.types import CoordinateFrame, EpisodeState, SessionOptio
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import play
 from rlfactory.envs.service.server import ServerConfig, serving
-from rlfactory.envs.tasks.hand import Hand, OracleStuck
 from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
 from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 
 TREE = SessionOptions(with_tree=True)
 SETTINGS = "com.android.settings"
@@ -41,8 +41,8 @@ class Lost(Task):
     def checks(self, outcome: Outcome) -> Sequence[Check]:
         return (Check(name="tapped", holds=False),)
 
-    async def solve(self, hand: Hand) -> None:
-        await hand.tap("a button that no phone has")
+    async def solve(self, ui: UiDriver) -> None:
+        await ui.tap("a button that no phone has")
 
 
 @asynccontextmanager
@@ -78,53 +78,53 @@ async def test_an_oracle_that_is_stuck_says_what_the_screen_shows():
 async def test_the_hand_needs_the_tree():
     async with phone() as client, client.session("bench.lost", seed=0) as session:
         with pytest.raises(ValueError, match="with_tree"):
-            Hand(session)
+            UiDriver(session)
 
 
 async def test_the_hand_finds_scrolls_types_and_clears():
     async with phone() as client, client.session("contacts.add_two", seed=0, options=TREE) as session:
-        hand = Hand(session)
-        await hand.open("Settings")
+        ui = UiDriver(session)
+        await ui.open("Settings")
         assert session.observation.activity.startswith(SETTINGS)
-        assert hand.find("network")
-        assert not hand.sees("network")
-        await hand.scroll_to("About phone")
-        await hand.tap("about PHONE")
+        assert ui.find("network")
+        assert not ui.sees("network")
+        await ui.scroll_to("About phone")
+        await ui.tap("about PHONE")
         with pytest.raises(OracleStuck, match="by scrolling"):
-            await hand.scroll_to("Not in this list")
+            await ui.scroll_to("Not in this list")
         with pytest.raises(OracleStuck, match="was rejected"):
-            await hand.open("No such app")
+            await ui.open("No such app")
         with pytest.raises(OracleStuck, match="asked for \\[9\\]"):
-            await hand.tap("About phone", index=9)
-        await hand.key("HOME")
+            await ui.tap("About phone", index=9)
+        await ui.key("HOME")
         with pytest.raises(OracleStuck, match="no focused field"):
-            await hand.type("x", clear=True)
+            await ui.type("x", clear=True)
         with pytest.raises(OracleStuck, match="nothing scrollable with id shelf"):
-            await hand.scroll_to("Not here", resource_id="shelf")
+            await ui.scroll_to("Not here", resource_id="shelf")
 
 
 async def test_the_hand_moves_presses_and_waits():
     async with phone() as client, client.session("contacts.add_two", seed=0, options=TREE) as session:
-        hand = Hand(session)
+        ui = UiDriver(session)
         home = session.observation
-        await hand.swipe("up")
-        await hand.key("HOME")
-        await hand.wait(0.5)
-        await hand.long_press(hand.find()[-1].text or hand.find()[-1].description or "Settings")
-        await hand.key("HOME")
+        await ui.swipe("up")
+        await ui.key("HOME")
+        await ui.wait(0.5)
+        await ui.long_press(ui.find()[-1].text or ui.find()[-1].description or "Settings")
+        await ui.key("HOME")
         assert session.observation.activity == home.activity
-        assert hand.reward.total == 0.0
+        assert ui.reward.total == 0.0
 
 
 async def test_typing_replaces_what_a_field_holds():
     async with phone() as client, client.session("contacts.add_two", seed=0, options=TREE) as session:
-        hand = Hand(session)
-        await hand.open("Settings")
-        await hand.tap(hand.find("search")[0].text or hand.find("search")[0].description)
-        fields = [node for node in hand.tree.walk() if node.class_name == "android.widget.EditText"]
+        ui = UiDriver(session)
+        await ui.open("Settings")
+        await ui.tap(ui.find("search")[0].text or ui.find("search")[0].description)
+        fields = [node for node in ui.tree.walk() if node.class_name == "android.widget.EditText"]
         field_id = fields[0].resource_id.rpartition("/")[2]
-        await hand.type("displayed twenty times", into=field_id)
-        await hand.type("wifi", into=field_id, clear=True)
-        assert hand.find(resource_id=field_id)[0].text == "wifi"
-        await hand.type("z", clear=True)
-        await hand.type("", clear=True)
+        await ui.type("displayed twenty times", into=field_id)
+        await ui.type("wifi", into=field_id, clear=True)
+        assert ui.find(resource_id=field_id)[0].text == "wifi"
+        await ui.type("z", clear=True)
+        await ui.type("", clear=True)

@@ -1,4 +1,4 @@
-"""The door of a service: calls without a valid token go no further."""
+"""Authentication: calls without a valid token go no further."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPEN_TO_ALL: Final = (f"/{health.SERVICE_NAME}/Check", f"/{health.SERVICE_NAME}/
 _SCHEME: Final = "bearer "
 
 
-class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     """Lets calls through that carry one of the tokens as `authorization: Bearer TOKEN`."""
 
     def __init__(self, tokens: tuple[str, ...]) -> None:
