@@ -13,9 +13,9 @@ import numpy as np
 from google.protobuf.empty_pb2 import Empty
 
 from rlfactory.emulators.adb.controller import emulator_controller_pb2 as pb
-from rlfactory.emulators.adb.controller import emulator_controller_pb2_grpc as pb_grpc
 from rlfactory.emulators.device.errors import DeviceError, DeviceLost
 
+CONTROLLER: Final = "android.emulation.control.EmulatorController"
 _MAX_FRAME_BYTES: Final = 64 << 20
 _THUMBNAIL_PX: Final = 32
 """Side of the frames by which changes are noticed: what they show does not matter, only that they come."""
@@ -35,7 +35,15 @@ class EmulatorScreen:
         self._channel = grpc.aio.insecure_channel(
             address, options=(("grpc.max_receive_message_length", _MAX_FRAME_BYTES), ("grpc.enable_http_proxy", 0))
         )
-        self._stub: Any = pb_grpc.EmulatorControllerStub(self._channel)  # type: ignore[no-untyped-call]
+        self._get_screenshot: Any = self._channel.unary_unary(
+            f"/{CONTROLLER}/getScreenshot", pb.ImageFormat.SerializeToString, pb.Image.FromString
+        )
+        self._stream_screenshot: Any = self._channel.unary_stream(
+            f"/{CONTROLLER}/streamScreenshot", pb.ImageFormat.SerializeToString, pb.Image.FromString
+        )
+        self._get_status: Any = self._channel.unary_unary(
+            f"/{CONTROLLER}/getStatus", Empty.SerializeToString, pb.EmulatorStatus.FromString
+        )
 
     async def frame(self) -> np.ndarray:
         """Return the screen as it is now: uint8 [H, W, 4]; the fourth channel means nothing.
@@ -43,15 +51,13 @@ class EmulatorScreen:
         Raises: DeviceLost: nobody answers; DeviceError: the display is off, or the frame is not what it says it is.
         """
         with self._translated():
-            image = await self._stub.getScreenshot(
-                pb.ImageFormat(format=pb.ImageFormat.RGBA8888), metadata=self._metadata
-            )
+            image = await self._get_screenshot(pb.ImageFormat(format=pb.ImageFormat.RGBA8888), metadata=self._metadata)
         return self._pixels(image)
 
     async def until_still(self, *, quiet_s: float) -> None:
         """Return when no new frame came for `quiet_s`. Raises: as `frame`."""
         small = pb.ImageFormat(format=pb.ImageFormat.RGBA8888, width=_THUMBNAIL_PX, height=_THUMBNAIL_PX)
-        stream = self._stub.streamScreenshot(small, metadata=self._metadata)
+        stream = self._stream_screenshot(small, metadata=self._metadata)
         try:
             with self._translated():
                 await self._next(stream)  # the present frame, which always comes; changes follow
@@ -69,7 +75,7 @@ class EmulatorScreen:
     async def version(self) -> str:
         """Return the emulator's version. Raises: as `frame`."""
         with self._translated():
-            return str((await self._stub.getStatus(Empty(), metadata=self._metadata)).version)
+            return str((await self._get_status(Empty(), metadata=self._metadata)).version)
 
     async def close(self) -> None:
         await self._channel.close()

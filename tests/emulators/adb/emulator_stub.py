@@ -8,13 +8,14 @@ from contextlib import asynccontextmanager
 
 import grpc
 import numpy as np
+from google.protobuf.empty_pb2 import Empty
 
 from rlfactory.emulators.adb.controller import emulator_controller_pb2 as pb
-from rlfactory.emulators.adb.controller import emulator_controller_pb2_grpc as pb_grpc
+from rlfactory.emulators.adb.emulator_screen import CONTROLLER
 from rlfactory.emulators.simulator.phone import Phone
 
 
-class ControllerStub(pb_grpc.EmulatorControllerServicer):
+class ControllerStub:
     """Serves the pixels of a phone; what is wrong with it is set by tests."""
 
     def __init__(self, phone: Phone, *, token: str = "") -> None:
@@ -77,7 +78,15 @@ class ControllerStub(pb_grpc.EmulatorControllerServicer):
 async def served(stub: ControllerStub, *, port: int = 0) -> AsyncIterator[str]:
     """Serve on loopback for the block; yield the address."""
     server = grpc.aio.server()
-    pb_grpc.add_EmulatorControllerServicer_to_server(stub, server)
+    ask, image = pb.ImageFormat.FromString, pb.Image.SerializeToString
+    handlers = {
+        "getStatus": grpc.unary_unary_rpc_method_handler(
+            stub.getStatus, Empty.FromString, pb.EmulatorStatus.SerializeToString
+        ),
+        "getScreenshot": grpc.unary_unary_rpc_method_handler(stub.getScreenshot, ask, image),
+        "streamScreenshot": grpc.unary_stream_rpc_method_handler(stub.streamScreenshot, ask, image),
+    }
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(CONTROLLER, handlers),))
     bound = server.add_insecure_port(f"127.0.0.1:{port}")
     await server.start()
     try:
