@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
+from rlfactory.emulators.simulator.shell.commands.context import Functions
 from rlfactory.emulators.simulator.shell.streams import LoopExit, ShellExit
 
 if TYPE_CHECKING:
     from rlfactory.emulators.simulator.shell.interpreter import Shell
 
-Builtin = Callable[["Shell", list[str]], int]
+Builtin = Callable[["Shell", list[str]], int | None]
+"""Returns the exit status; None: 0."""
+BUILTINS: Final = Functions[Builtin]()
 
 
 def _text(shell: Shell, text: str) -> None:
@@ -23,26 +26,29 @@ def _number(text: str, default: int) -> int:
     return int(text) if text.isdigit() and len(text) < 10 else default
 
 
-def _nothing(shell: Shell, arguments: list[str]) -> int:
-    return 0
+@BUILTINS.verb(":", "alias", "trap", "ulimit", "umask", "wait")
+def _nothing(shell: Shell, arguments: list[str]) -> None:
+    pass
 
 
-def _exit(shell: Shell, arguments: list[str]) -> int:
+@BUILTINS.verb("exit", "return")
+def _exit(shell: Shell, arguments: list[str]) -> None:
     raise ShellExit(_number(arguments[0], 1) & 255 if arguments else shell.status)
 
 
-def _break(shell: Shell, arguments: list[str]) -> int:
+@BUILTINS.verb("break")
+def _break(shell: Shell, arguments: list[str]) -> None:
     if shell.loops:
         raise LoopExit(max(1, _number(arguments[0], 1)) if arguments else 1, again=False)
-    return 0
 
 
-def _continue(shell: Shell, arguments: list[str]) -> int:
+@BUILTINS.verb("continue")
+def _continue(shell: Shell, arguments: list[str]) -> None:
     if shell.loops:
         raise LoopExit(max(1, _number(arguments[0], 1)) if arguments else 1, again=True)
-    return 0
 
 
+@BUILTINS.verb("cd")
 def _cd(shell: Shell, arguments: list[str]) -> int:
     target = arguments[-1] if arguments else shell.variables.get("HOME", "/")
     if target == "-":
@@ -58,12 +64,13 @@ def _cd(shell: Shell, arguments: list[str]) -> int:
     return 0
 
 
-def _pwd(shell: Shell, arguments: list[str]) -> int:
+@BUILTINS.verb("pwd")
+def _pwd(shell: Shell, arguments: list[str]) -> None:
     _text(shell, shell.cwd + "\n")
-    return 0
 
 
-def _export(shell: Shell, arguments: list[str]) -> int:
+@BUILTINS.verb("export")
+def _export(shell: Shell, arguments: list[str]) -> None:
     names = [argument for argument in arguments if not argument.startswith("-")]
     for argument in names:
         name, equals, value = argument.partition("=")
@@ -73,44 +80,44 @@ def _export(shell: Shell, arguments: list[str]) -> int:
     if not names:
         for name in sorted(shell.exported & shell.variables.keys()):
             _text(shell, f"export {name}={quote(shell.variables[name])}\n")
-    return 0
 
 
-def _local(shell: Shell, arguments: list[str]) -> int:
+@BUILTINS.verb("local", "readonly", "typeset")
+def _local(shell: Shell, arguments: list[str]) -> None:
     for argument in arguments:
         name, equals, value = argument.partition("=")
         if equals and not name.startswith("-"):
             shell.assign(name, value)
-    return 0
 
 
-def _unset(shell: Shell, arguments: list[str]) -> int:
+@BUILTINS.verb("unset")
+def _unset(shell: Shell, arguments: list[str]) -> None:
     for name in arguments:
         shell.variables.pop(name, None)
         shell.exported.discard(name)
-    return 0
 
 
-def _set(shell: Shell, arguments: list[str]) -> int:
+@BUILTINS.verb("set")
+def _set(shell: Shell, arguments: list[str]) -> None:
     if not arguments:
         for name in sorted(shell.variables):
             _text(shell, f"{name}={quote(shell.variables[name])}\n")
-        return 0
+        return
     for number, argument in enumerate(arguments):
         if argument == "--":
             shell.positional = arguments[number + 1 :]
-            return 0
+            return
         if argument[:1] not in {"-", "+"}:
             shell.positional = arguments[number:]
-            return 0
+            return
         on = argument[0] == "-"
         if "e" in argument[1:]:
             shell.options.errexit = on
         if "u" in argument[1:]:
             shell.options.nounset = on
-    return 0
 
 
+@BUILTINS.verb("shift")
 def _shift(shell: Shell, arguments: list[str]) -> int:
     count = _number(arguments[0], 1) if arguments else 1
     if count > len(shell.positional):
@@ -120,6 +127,7 @@ def _shift(shell: Shell, arguments: list[str]) -> int:
     return 0
 
 
+@BUILTINS.verb("read")
 def _read(shell: Shell, arguments: list[str]) -> int:
     raw = "-r" in arguments
     names = [argument for argument in arguments if not argument.startswith("-")] or ["REPLY"]
@@ -149,11 +157,13 @@ def _split_for_read(text: str, count: int, separators: str | None) -> list[str]:
     return values + [""] * (count - len(values))
 
 
+@BUILTINS.verb("eval")
 def _eval(shell: Shell, arguments: list[str]) -> int:
     shell.budget.step()
     return shell.run_text(" ".join(arguments)) if arguments else 0
 
 
+@BUILTINS.verb(".", "source")
 def _source(shell: Shell, arguments: list[str]) -> int:
     path = shell.files.resolve(arguments[0], shell.cwd) if arguments else ""
     if not arguments or not shell.files.is_file(path):
@@ -162,12 +172,14 @@ def _source(shell: Shell, arguments: list[str]) -> int:
     return shell.run_text(shell.files.read(path).decode("utf-8", "surrogateescape"))
 
 
-def _exec(shell: Shell, arguments: list[str]) -> int:
+@BUILTINS.verb("exec")
+def _exec(shell: Shell, arguments: list[str]) -> None:
     if not arguments:
-        return 0
+        return
     raise ShellExit(shell.call(arguments))
 
 
+@BUILTINS.verb("command")
 def _command(shell: Shell, arguments: list[str]) -> int:
     if arguments[:1] in (["-v"], ["-V"]):
         found = [name for name in arguments[1:] if name in BUILTINS or name in shell.commands]
@@ -180,6 +192,7 @@ def _command(shell: Shell, arguments: list[str]) -> int:
     return builtin(shell, arguments[1:]) if builtin else shell.call(arguments)
 
 
+@BUILTINS.verb("type")
 def _type(shell: Shell, arguments: list[str]) -> int:
     status = 0
     for name in arguments:
@@ -191,33 +204,3 @@ def _type(shell: Shell, arguments: list[str]) -> int:
             _text(shell, f"{name} not found\n")
             status = 1
     return status
-
-
-BUILTINS: Final[Mapping[str, Builtin]] = {
-    ":": _nothing,
-    ".": _source,
-    "alias": _nothing,
-    "break": _break,
-    "cd": _cd,
-    "command": _command,
-    "continue": _continue,
-    "eval": _eval,
-    "exec": _exec,
-    "exit": _exit,
-    "export": _export,
-    "local": _local,
-    "pwd": _pwd,
-    "read": _read,
-    "readonly": _local,
-    "return": _exit,
-    "set": _set,
-    "shift": _shift,
-    "source": _source,
-    "trap": _nothing,
-    "type": _type,
-    "typeset": _local,
-    "ulimit": _nothing,
-    "umask": _nothing,
-    "unset": _unset,
-    "wait": _nothing,
-}

@@ -321,7 +321,7 @@ class Shell:
         if builtin is not None:
             for name, word in command.assignments:
                 self.assign(name, expand_text(self, word))
-            self.status = builtin(self, arguments[1:])
+            self.status = builtin(self, arguments[1:]) or 0
             return
         overlaid = {name: self.variables.get(name) for name, _ in command.assignments}
         for name, word in command.assignments:

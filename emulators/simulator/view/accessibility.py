@@ -3,67 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from rlfactory.emulators.device.ui import Bounds, UiNode
 from rlfactory.emulators.simulator.view.compose import Context, MenuRow, TabBox, own_toggle
 from rlfactory.emulators.simulator.view.layout import Node, Rect
 from rlfactory.emulators.simulator.view.widgets import (
-    AppBar,
     Avatar,
     Button,
     Canvas,
     Checkbox,
     Column,
-    Dialog,
     Divider,
     Fab,
     Grid,
     Icon,
     IconButton,
-    ListItem,
-    Menu,
     Picture,
     Radio,
     Row,
     Scaffold,
-    Scroll,
     Slider,
     Spacer,
     Stack,
     Switch,
-    TabBar,
     Text,
     TextField,
     Widget,
 )
-
-_CLASSES: dict[type[Widget], str] = {
-    AppBar: "android.view.ViewGroup",
-    Avatar: "android.widget.ImageView",
-    Button: "android.widget.Button",
-    Canvas: "android.view.View",
-    Checkbox: "android.widget.CheckBox",
-    Dialog: "android.widget.FrameLayout",
-    Divider: "android.view.View",
-    Fab: "android.widget.ImageButton",
-    Grid: "android.widget.GridView",
-    Icon: "android.widget.ImageView",
-    IconButton: "android.widget.ImageButton",
-    ListItem: "android.widget.LinearLayout",
-    Menu: "android.widget.ListView",
-    MenuRow: "android.widget.LinearLayout",
-    Radio: "android.widget.RadioButton",
-    Scaffold: "android.widget.FrameLayout",
-    Scroll: "android.widget.ScrollView",
-    Slider: "android.widget.SeekBar",
-    Stack: "android.widget.FrameLayout",
-    Switch: "android.widget.Switch",
-    TabBar: "android.widget.HorizontalScrollView",
-    TabBox: "android.widget.LinearLayout",
-    Text: "android.widget.TextView",
-    TextField: "android.widget.EditText",
-}
 
 _SEALED = (Avatar, Button, Canvas, Fab, Icon, IconButton, TabBox)
 """Composites that are one node: their insides are only drawing."""
@@ -140,15 +106,7 @@ def _describe(node: Node, widget: Widget, children: tuple[UiNode, ...], facts: _
 
 
 def _class_name(widget: Widget) -> str:
-    if isinstance(widget, Fab) and widget.text:
-        return "android.widget.Button"
-    known = _CLASSES.get(type(widget))
-    if known is not None:
-        return known
-    declared: Any = getattr(widget, "class_name", None)
-    if isinstance(declared, str):
-        return declared
-    return next((_CLASSES[base] for base in type(widget).__mro__ if base in _CLASSES), "android.view.View")
+    return "android.widget.Button" if isinstance(widget, Fab) and widget.text else widget.class_name
 
 
 def _resource_id(key: str, package: str) -> str:

@@ -28,6 +28,8 @@ class Widget:
     key: str = ""
     description: str = ""
     """Content description for accessibility."""
+    class_name: str = "android.view.View"
+    """What accessibility calls it: the class of Android's that it looks like."""
     on_tap: Callback | None = None
     on_long_press: Callback | None = None
     enabled: bool = True
@@ -75,11 +77,13 @@ class Row(Widget):
 class Stack(Widget):
     """Children over each other, each placed by its own alignment (horizontal, vertical)."""
 
+    class_name: str = "android.widget.FrameLayout"
     children: tuple[tuple[Widget, Align, Align], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grid(Widget):
+    class_name: str = "android.widget.GridView"
     children: tuple[Widget, ...] = ()
     columns: int = 2
     gap: float = 0.0
@@ -89,6 +93,7 @@ class Grid(Widget):
 class Scroll(Widget):
     """A vertically scrolling column. Needs a `key`."""
 
+    class_name: str = "android.widget.ScrollView"
     children: tuple[Widget, ...] = ()
     gap: float = 0.0
 
@@ -108,6 +113,7 @@ class Divider(Widget):
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Widget):
+    class_name: str = "android.widget.TextView"
     text: str
     style: Role = "body_large"
     color: str = "on_surface"
@@ -121,6 +127,7 @@ class Text(Widget):
 class Icon(Widget):
     """A Material Design icon by its name ("wifi", "arrow-left")."""
 
+    class_name: str = "android.widget.ImageView"
     icon: str
     size: float = 24
     color: str = "on_surface_variant"
@@ -130,6 +137,7 @@ class Icon(Widget):
 class Avatar(Widget):
     """A coloured disc with a letter or an icon."""
 
+    class_name: str = "android.widget.ImageView"
     letter: str = ""
     icon: str = ""
     color: str = "primary"
@@ -166,6 +174,7 @@ class Picture(Widget):
 
 @dataclass(frozen=True, kw_only=True)
 class Button(Widget):
+    class_name: str = "android.widget.Button"
     text: str
     kind: Literal["filled", "tonal", "outlined", "text"] = "filled"
     icon: str = ""
@@ -175,6 +184,7 @@ class Button(Widget):
 class IconButton(Widget):
     """`description` is what accessibility reads."""
 
+    class_name: str = "android.widget.ImageButton"
     icon: str
     color: str = "on_surface_variant"
     size: float = 24
@@ -185,24 +195,28 @@ class IconButton(Widget):
 
 @dataclass(frozen=True, kw_only=True)
 class Fab(Widget):
+    class_name: str = "android.widget.ImageButton"
     icon: str
     text: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Switch(Widget):
+    class_name: str = "android.widget.Switch"
     checked: bool
     on_change: Callable[[bool], None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Checkbox(Widget):
+    class_name: str = "android.widget.CheckBox"
     checked: bool
     on_change: Callable[[bool], None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Radio(Widget):
+    class_name: str = "android.widget.RadioButton"
     checked: bool
 
 
@@ -210,6 +224,7 @@ class Radio(Widget):
 class Slider(Widget):
     """Value in 0..1; the ends are reached exactly by a tap or swipe to the ends of the track."""
 
+    class_name: str = "android.widget.SeekBar"
     value: float
     on_change: Callable[[float], None] | None = None
 
@@ -218,6 +233,7 @@ class Slider(Widget):
 class TextField(Widget):
     """Editable text; the text itself lives in the activity, under whatever `on_change` writes."""
 
+    class_name: str = "android.widget.EditText"
     value: str
     on_change: Callable[[str], None] | None = None
     on_submit: Callback | None = None
@@ -240,6 +256,7 @@ class TextField(Widget):
 class ListItem(Widget):
     """A Material list row; a `trailing` Switch or Checkbox is toggled by tapping the row."""
 
+    class_name: str = "android.widget.LinearLayout"
     title: str
     subtitle: str = ""
     leading: Widget | None = None
@@ -259,6 +276,7 @@ class Tab:
 
 @dataclass(frozen=True, kw_only=True)
 class TabBar(Widget):
+    class_name: str = "android.widget.HorizontalScrollView"
     tabs: tuple[Tab, ...]
     index: int
     on_select: Callable[[int], None] | None = None
@@ -271,6 +289,7 @@ class TabBar(Widget):
 
 @dataclass(frozen=True, kw_only=True)
 class AppBar(Widget):
+    class_name: str = "android.view.ViewGroup"
     title: str = ""
     on_back: Callback | None = None
     """None: no arrow."""
@@ -284,6 +303,7 @@ class AppBar(Widget):
 class Scaffold(Widget):
     """A full screen: bar above, body that fills, bar below, floating button, status-bar colour from its background."""
 
+    class_name: str = "android.widget.FrameLayout"
     body: Widget
     app_bar: Widget | None = None
     bottom_bar: Widget | None = None
@@ -305,6 +325,7 @@ class Action:
 class Dialog(Widget):
     """A modal dialog; an activity returns it from `Activity.dialog`. Tapping beside it or BACK calls `on_dismiss`."""
 
+    class_name: str = "android.widget.FrameLayout"
     title: str = ""
     body: Widget | None = None
     actions: tuple[Action, ...] = ()
@@ -316,6 +337,7 @@ class Dialog(Widget):
 class Menu(Widget):
     """A popup menu, at the top right under the app bar unless anchored to the widget whose key is `anchor`."""
 
+    class_name: str = "android.widget.ListView"
     items: tuple[Action, ...] = ()
     on_dismiss: Callback | None = None
     anchor: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from rlfactory.emulators.simulator.machine.filesystem import FileTree
@@ -210,17 +210,24 @@ Verb = Callable[[Context, list[str]], int | None]
 """Carries out one verb of a command on the words after it; returns as `Command.function` does."""
 
 
-class Verbs(dict[str, Verb]):
-    """What a command's first word can be: a verb of `am` or `pm`, a service of `cmd` or `dumpsys`."""
+Function = TypeVar("Function")
 
-    def verb(self, *names: str) -> Callable[[Verb], Verb]:
+
+class Functions(dict[str, Function]):
+    """Functions by the names they are called by."""
+
+    def verb(self, *names: str) -> Callable[[Function], Function]:
         """Enter the function below under these names."""
 
-        def entered(function: Verb) -> Verb:
+        def entered(function: Function) -> Function:
             self.update(dict.fromkeys(names, function))
             return function
 
         return entered
+
+
+class Verbs(Functions[Verb]):
+    """What a command's first word can be: a verb of `am` or `pm`, a service of `cmd` or `dumpsys`."""
 
 
 def split_options(args: list[str], flags: str, with_value: str = "") -> tuple[dict[str, str], list[str]]:

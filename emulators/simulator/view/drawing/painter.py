@@ -15,8 +15,8 @@ from rlfactory.emulators.simulator.view.compose import Context
 from rlfactory.emulators.simulator.view.drawing.icons import icon_glyph
 from rlfactory.emulators.simulator.view.drawing.text import FontKey, TextBlock, clean, text_width
 from rlfactory.emulators.simulator.view.fields import FieldText
-from rlfactory.emulators.simulator.view.layout import Node, Rect
-from rlfactory.emulators.simulator.view.theme import DISABLED, Argb, Theme, text_style
+from rlfactory.emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
+from rlfactory.emulators.simulator.view.theme import DISABLED, Argb, Theme, text_style, theme
 from rlfactory.emulators.simulator.view.widgets import (
     Canvas,
     Checkbox,
@@ -388,3 +388,13 @@ _DRAWERS: dict[type[Widget], Callable[[Painter, Node, Any], None]] = {
     Text: _draw_text,
     TextField: _draw_field,
 }
+
+
+def still_picture(widget: Widget, area: Rect, density: float, *, dark: bool) -> tuple[Node, tuple[Operation, ...]]:
+    """Return what depends on nothing but these arguments, placed in `area`, and its display list."""
+    context = Context(density=density)
+    width, height = area.right - area.left, area.bottom - area.top
+    node = place(lay_out(widget, Limits(width, width, height, height), context), area.left, area.top, area)
+    painter = Painter(theme(dark=dark), context)
+    painter.paint(node, area)
+    return node, tuple(painter.operations)

@@ -9,9 +9,8 @@ from typing import Literal
 
 from rlfactory.emulators.simulator.machine.state import KeyboardPage
 from rlfactory.emulators.simulator.view.compose import Context
-from rlfactory.emulators.simulator.view.drawing.painter import Operation, Painter
-from rlfactory.emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
-from rlfactory.emulators.simulator.view.theme import theme
+from rlfactory.emulators.simulator.view.drawing.painter import Operation, still_picture
+from rlfactory.emulators.simulator.view.layout import Node, Rect
 from rlfactory.emulators.simulator.view.widgets import Align, Column, Icon, Row, Spacer, Stack, Text, Widget
 
 EnterKind = Literal["newline", "done", "next"]
@@ -168,10 +167,5 @@ def keyboard(
     rows = _numbers(look) if look.number else _letters(look) if look.page == "letters" else _symbols(look)
     context = Context(density=density)
     board = Column(children=(_strip(), *rows), padding=(0, 0, 0, BELOW_DP), background="keyboard")
-    height = context.px(look.height_dp)
-    node = lay_out(board, Limits(width_px, width_px, height, height), context)
-    area = Rect(0, bottom_px - height, width_px, bottom_px)
-    place(node, area.left, area.top, area)
-    painter = Painter(theme(dark=dark), context)
-    painter.paint(node, area)
-    return node, tuple(painter.operations)
+    area = Rect(0, bottom_px - context.px(look.height_dp), width_px, bottom_px)
+    return still_picture(board, area, density, dark=dark)

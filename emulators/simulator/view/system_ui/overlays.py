@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from rlfactory.emulators.simulator.view.compose import Context
-from rlfactory.emulators.simulator.view.drawing.painter import Operation, Painter
-from rlfactory.emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
-from rlfactory.emulators.simulator.view.theme import theme
+from rlfactory.emulators.simulator.view.drawing.painter import Operation, still_picture
+from rlfactory.emulators.simulator.view.layout import Node, Rect
 from rlfactory.emulators.simulator.view.widgets import (
     Avatar,
     Button,
@@ -380,7 +378,7 @@ def status_picture(
     facts: StatusFacts, color: str, width: int, height: int, density: float
 ) -> tuple[Node, tuple[Operation, ...]]:
     """Return the status bar, placed, and its display list."""
-    return _still(status_bar(facts, color), Rect(0, 0, width, height), density, dark=False)
+    return still_picture(status_bar(facts, color), Rect(0, 0, width, height), density, dark=False)
 
 
 @lru_cache(maxsize=64)
@@ -389,14 +387,4 @@ def navigation_picture(
 ) -> tuple[Node, tuple[Operation, ...]]:
     """Return the navigation bar, placed, and its display list."""
     bar = navigation_bar(color, background, keyboard=keyboard_open)
-    return _still(bar, area, density, dark=dark)
-
-
-def _still(widget: Widget, area: Rect, density: float, *, dark: bool) -> tuple[Node, tuple[Operation, ...]]:
-    """Lay out and paint what depends on nothing but its arguments."""
-    context = Context(density=density)
-    width, height = area.right - area.left, area.bottom - area.top
-    node = place(lay_out(widget, Limits(width, width, height, height), context), area.left, area.top, area)
-    painter = Painter(theme(dark=dark), context)
-    painter.paint(node, area)
-    return node, tuple(painter.operations)
+    return still_picture(bar, area, density, dark=dark)
