@@ -180,7 +180,7 @@ def _exec(shell: Shell, arguments: list[str]) -> None:
 
 
 @BUILTINS.verb("command")
-def _command(shell: Shell, arguments: list[str]) -> int:
+def _command(shell: Shell, arguments: list[str]) -> int | None:
     if arguments[:1] in (["-v"], ["-V"]):
         found = [name for name in arguments[1:] if name in BUILTINS or name in shell.commands]
         for name in found:

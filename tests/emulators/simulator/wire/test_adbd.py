@@ -97,6 +97,14 @@ async def connected(server: PhoneServer, *, hello: bytes = HELLO) -> AsyncIterat
             await writer.wait_closed()
 
 
+@asynccontextmanager
+async def greeted() -> AsyncIterator[tuple[PhoneServer, Peer]]:
+    """A phone, and a peer that has had its banner."""
+    async with served() as server, connected(server) as peer:
+        assert (await peer.hear()).command == CNXN
+        yield server, peer
+
+
 async def assert_well(server: PhoneServer) -> None:
     """The phone still serves others."""
     async with connected(server) as peer:
@@ -126,8 +134,7 @@ async def test_a_peer_of_an_old_version_gets_checksums_and_small_packets() -> No
 
 
 async def test_one_write_is_in_flight_until_it_is_acknowledged() -> None:
-    async with served() as server, connected(server) as peer:
-        await peer.hear()
+    async with greeted() as (_, peer):
         await peer.say(OPEN, 7, 0, b"exec:cat /big\0")
         assert (await peer.hear()).command == OKAY
         first = await peer.hear()
@@ -144,16 +151,14 @@ async def test_one_write_is_in_flight_until_it_is_acknowledged() -> None:
 
 
 async def test_a_service_that_does_not_exist_is_refused() -> None:
-    async with served() as server, connected(server) as peer:
-        await peer.hear()
+    async with greeted() as (_, peer):
         for service in (b"jdwp:1", b"tcp:9008", b"localabstract:x", b"nonsense", b""):
             await peer.say(OPEN, 5, 0, service + b"\0")
             assert await peer.hear() == Packet(CLSE, 0, 5, b"")
 
 
 async def test_a_stream_that_closes_does_not_disturb_the_next() -> None:
-    async with served() as server, connected(server) as peer:
-        await peer.hear()
+    async with greeted() as (_, peer):
         await peer.say(OPEN, 1, 0, b"exec:cat /big\0")
         opened = await peer.hear()
         await peer.say(CLSE, 1, opened.first)  # takes no answer
@@ -197,8 +202,7 @@ async def test_garbage_cuts_off_its_sender_only(garbage: bytes) -> None:
 
 
 async def test_a_write_too_many_cuts_off_its_sender() -> None:
-    async with served() as server, connected(server) as peer:
-        await peer.hear()
+    async with greeted() as (server, peer):
         await peer.say(OPEN, 1, 0, b"shell:cat\0")
         opened = await peer.hear()
         server.phone.lock.acquire()
@@ -256,8 +260,7 @@ SHELL_STREAMS = st.lists(
 @given(st.sampled_from([b"shell,v2,raw:", b"shell,v2,pty:", b"shell,v2:cat", b"shell:", b"sync:"]), SHELL_STREAMS)
 def test_a_stream_of_garbage_ends_that_stream_only(service: bytes, pieces: list[bytes]) -> None:
     async def attack() -> None:
-        async with served() as server, connected(server) as peer:
-            await peer.hear()
+        async with greeted() as (server, peer):
             await peer.say(OPEN, 1, 0, service + b"\0")
             opened = await peer.hear()
             for piece in pieces:
@@ -279,16 +282,17 @@ def test_a_stream_of_garbage_ends_that_stream_only(service: bytes, pieces: list[
 class ShellPeer:
     """A client of a shell stream, in either version of the protocol."""
 
-    def __init__(self, peer: Peer, *, version_2: bool) -> None:
+    def __init__(self, peer: Peer, remote: int, *, version_2: bool) -> None:
         self._peer = peer
+        self._remote = remote
         self._version_2 = version_2
-        self._remote = 0
         self.closed = False
         self._raw = b""
 
-    async def open(self, service: bytes) -> None:
-        await self._peer.say(OPEN, 1, 0, service + b"\0")
-        self._remote = (await self._peer.hear()).first
+    @classmethod
+    async def opened(cls, peer: Peer, service: bytes, *, version_2: bool) -> ShellPeer:
+        await peer.say(OPEN, 1, 0, service + b"\0")
+        return cls(peer, (await peer.hear()).first, version_2=version_2)
 
     async def type(self, text: bytes) -> None:
         data = b"\0" + struct.pack("<I", len(text)) + text if self._version_2 else text
@@ -319,10 +323,8 @@ class ShellPeer:
 
 @pytest.mark.parametrize(("service", "version_2"), [(b"shell,v2,pty:", True), (b"shell:", False)])
 async def test_a_prompt_echoes_runs_lines_and_remembers_the_directory(service: bytes, version_2: bool) -> None:
-    async with served() as server, connected(server) as peer:
-        await peer.hear()
-        shell = ShellPeer(peer, version_2=version_2)
-        await shell.open(service)
+    async with greeted() as (server, peer):
+        shell = await ShellPeer.opened(peer, service, version_2=version_2)
         assert await shell.until(b"# ") == b"emulator64_x86_64:/ # "
         await shell.type(b"ecXX\x7f\x7fho hi\r")
         assert (await shell.until(b"/ # ")).endswith(b"ho hi\r\nhi\r\nemulator64_x86_64:/ # ")
@@ -339,10 +341,8 @@ async def test_a_prompt_echoes_runs_lines_and_remembers_the_directory(service: b
 
 
 async def test_ctrl_d_and_the_end_of_the_stream_leave_the_prompt() -> None:
-    async with served() as server, connected(server) as peer:
-        await peer.hear()
-        shell = ShellPeer(peer, version_2=True)
-        await shell.open(b"shell,v2,pty:")
+    async with greeted() as (server, peer):
+        shell = await ShellPeer.opened(peer, b"shell,v2,pty:", version_2=True)
         await shell.until(b"# ")
         await shell.type(b"\x04")
         await shell.until(b"never")
@@ -351,8 +351,7 @@ async def test_ctrl_d_and_the_end_of_the_stream_leave_the_prompt() -> None:
 
 
 async def test_logcat_streams_until_its_reader_leaves() -> None:
-    async with served() as server, connected(server) as peer:
-        await peer.hear()
+    async with greeted() as (_, peer):
         await peer.say(OPEN, 1, 0, b"shell:logcat -v epoch *:S\0")
         opened = await peer.hear()
         assert opened.command == OKAY
@@ -375,8 +374,7 @@ COMMANDS = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(WORDS), max_
 @given(st.lists(COMMANDS, min_size=1, max_size=4))
 def test_the_phone_survives_any_command_line(commands: list[str]) -> None:
     async def attack() -> None:
-        async with served() as server, connected(server) as peer:
-            await peer.hear()
+        async with greeted() as (server, peer):
             for number, command in enumerate(commands, start=1):
                 if not reads_stdin(command) and command.split():
                     await peer.run(number, b"exec:" + command.replace("\0", " ").encode("utf-8", "replace"))

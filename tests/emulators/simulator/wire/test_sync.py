@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import stat
 import struct
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from hypothesis import given, settings
@@ -81,35 +82,39 @@ class SyncPeer:
         return packet
 
 
-def with_peer(test: Callable[[SyncPeer, Phone], Coroutine[Any, Any, None]]) -> None:
-    """Run a test on a phone's sync stream, then make sure that the phone is well."""
-
-    async def run() -> None:
-        phone = Phone(PhoneConfig(width_px=270, height_px=600))
-        server = PhoneServer(phone, SnapshotStore())
-        ports = await server.start()
-        try:
-            for each in (test, assert_well):
-                reader, writer = await asyncio.open_connection("127.0.0.1", ports.adb)
-                peer = SyncPeer(reader, writer)
-                await peer.open()
-                await each(peer, phone)
-                writer.close()
-                await writer.wait_closed()
-        finally:
-            await server.close()
-
-    asyncio.run(run())
+@asynccontextmanager
+async def phone_and_peer() -> AsyncIterator[tuple[SyncPeer, Phone]]:
+    """A phone and a client of its sync service; afterwards it serves another as well."""
+    phone = Phone(PhoneConfig(width_px=270, height_px=600))
+    server = PhoneServer(phone, SnapshotStore())
+    port = (await server.start()).adb
+    try:
+        async with sync_peer(port) as peer:
+            yield peer, phone
+        async with sync_peer(port) as other:
+            await assert_well(other)
+    finally:
+        await server.close()
 
 
-async def assert_well(peer: SyncPeer, phone: Phone) -> None:
+@asynccontextmanager
+async def sync_peer(port: int) -> AsyncIterator[SyncPeer]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    peer = SyncPeer(reader, writer)
+    await peer.open()
+    yield peer
+    writer.close()
+    await writer.wait_closed()
+
+
+async def assert_well(peer: SyncPeer) -> None:
     await peer.request(b"STAT", "/sdcard")
     name, mode, _, _ = await peer.read("4sIII")
     assert (name, stat.S_ISDIR(mode)) == (b"STAT", True)
 
 
-def test_files_are_described_in_both_versions() -> None:
-    async def test(peer: SyncPeer, phone: Phone) -> None:
+async def test_files_are_described_in_both_versions() -> None:
+    async with phone_and_peer() as (peer, phone):
         phone.system.files.write("/sdcard/f", b"12345", mode=0o640, modified_ns=1_700_000_000_123_000_000)
         await peer.request(b"STAT", "/sdcard/f")
         assert await peer.read("4sIII") == (b"STAT", stat.S_IFREG | 0o640, 5, 1_700_000_000)
@@ -121,11 +126,9 @@ def test_files_are_described_in_both_versions() -> None:
         await peer.request(b"STA2", "/nowhere")
         assert (await peer.read("4sIQQIIIIQqqq"))[:2] == (b"STA2", 2)
 
-    with_peer(test)
 
-
-def test_directories_are_listed_in_both_versions() -> None:
-    async def test(peer: SyncPeer, phone: Phone) -> None:
+async def test_directories_are_listed_in_both_versions() -> None:
+    async with phone_and_peer() as (peer, phone):
         phone.system.files.make_dirs("/sdcard/d/sub")
         phone.system.files.write("/sdcard/d/ü", b"x")
         for request, entry, form in ((b"LIST", b"DENT", "4sIIII"), (b"LIS2", b"DNT2", "4sIQQIIIIQqqqI")):
@@ -138,11 +141,9 @@ def test_directories_are_listed_in_both_versions() -> None:
         await peer.request(b"LIST", "/sdcard/d/ü")
         assert (await peer.read("4sIIII"))[0] == b"DONE"
 
-    with_peer(test)
 
-
-def test_a_file_goes_both_ways() -> None:
-    async def test(peer: SyncPeer, phone: Phone) -> None:
+async def test_a_file_goes_both_ways() -> None:
+    async with phone_and_peer() as (peer, phone):
         data = bytes(range(256)) * 400
         await peer.request(b"SEND", "/sdcard/new/dir/f.bin,33188")
         for start in range(0, len(data), 60_000):
@@ -161,11 +162,9 @@ def test_a_file_goes_both_ways() -> None:
         await peer.send(b"QUIT" + struct.pack("<I", 0))
         assert await peer.ends()
 
-    with_peer(test)
 
-
-def test_failures_are_told_and_the_stream_goes_on() -> None:
-    async def test(peer: SyncPeer, phone: Phone) -> None:
+async def test_failures_are_told_and_the_stream_goes_on() -> None:
+    async with phone_and_peer() as (peer, _):
         for path, words in (("/nowhere", b"No such file"), ("/sdcard", b"Is a directory")):
             await peer.request(b"RECV", path)
             name, length = await peer.read("4sI")
@@ -177,23 +176,14 @@ def test_failures_are_told_and_the_stream_goes_on() -> None:
             name, length = await peer.read("4sI")
             assert name == b"FAIL"
             assert words in await peer.read_bytes(length)
-        await assert_well(peer, phone)
-
-    with_peer(test)
+        await assert_well(peer)
 
 
-def test_a_truncated_upload_leaves_no_trace() -> None:
-    async def test(peer: SyncPeer, phone: Phone) -> None:
+async def test_a_truncated_upload_leaves_no_trace() -> None:
+    async with phone_and_peer() as (peer, phone):
         await peer.request(b"SEND", "/sdcard/half,33188")
         await peer.send(b"DATA" + struct.pack("<I", 1000) + b"x" * 500)
-
-    with_peer(test)
-
-    async def gone(peer: SyncPeer, phone: Phone) -> None:
-        await test(peer, phone)
-        assert not phone.system.files.exists("/sdcard/half")
-
-    with_peer(gone)
+    assert not phone.system.files.exists("/sdcard/half")
 
 
 REQUESTS = st.builds(
@@ -209,8 +199,9 @@ REQUESTS = st.builds(
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.one_of(REQUESTS, st.binary(min_size=1, max_size=30)), max_size=8))
 def test_any_request_ends_its_stream_at_worst(pieces: list[bytes]) -> None:
-    async def test(peer: SyncPeer, phone: Phone) -> None:
-        for piece in pieces:
-            await peer.send(piece)
+    async def attack() -> None:
+        async with phone_and_peer() as (peer, _):
+            for piece in pieces:
+                await peer.send(piece)
 
-    with_peer(test)
+    asyncio.run(attack())
