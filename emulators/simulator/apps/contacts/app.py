@@ -1,26 +1,31 @@
-"""Contacts: `com.google.android.contacts`, its list, its search and the page of one person."""
+"""Contacts: `com.google.android.contacts`, its list and its search."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal
 
 from rlfactory.emulators.simulator.android.app import Activity, App, Intent
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.contacts.data import Contact, all_contacts
-from rlfactory.emulators.simulator.apps.contacts.edit import ContactEditor, person_uri
-from rlfactory.emulators.simulator.apps.contacts.person import QuickContact, avatar
+from rlfactory.emulators.simulator.apps.contacts.edit import ContactEditor
+from rlfactory.emulators.simulator.apps.contacts.person import PACKAGE, QuickContact, avatar, view_person
+from rlfactory.emulators.simulator.apps.kit.callbacks import setter, writer
 from rlfactory.emulators.simulator.apps.kit.preferences import Preferences
-from rlfactory.emulators.simulator.apps.kit.rows import empty_state, search_bar_title, section
+from rlfactory.emulators.simulator.apps.kit.rows import (
+    centered_page,
+    empty_state,
+    search_bar_title,
+    search_pill,
+    section,
+)
 from rlfactory.emulators.simulator.view.widgets import (
     Action,
-    Avatar,
     Button,
-    Callback,
     Column,
     Dialog,
     Fab,
-    Icon,
     Row,
     Scaffold,
     Scroll,
@@ -31,7 +36,7 @@ from rlfactory.emulators.simulator.view.widgets import (
     Widget,
 )
 
-PACKAGE = "com.google.android.contacts"
+TABS = (Tab(text="Contacts", icon="account"), Tab(text="Highlights", icon="star-outline"))
 
 
 def matches(contact: Contact, query: str) -> bool:
@@ -43,10 +48,6 @@ def matches(contact: Contact, query: str) -> bool:
     return any(text in item.casefold() for item in texts) or bool(
         digits and len(digits) == len([c for c in text if c not in " -+()"]) and any(digits in n for n in numbers)
     )
-
-
-def _open_person(system: System, contact: Contact) -> Callback:
-    return lambda: system.start(QuickContact, Intent(action="android.intent.action.VIEW", data=person_uri(contact.id)))
 
 
 @dataclass(kw_only=True)
@@ -64,37 +65,14 @@ class PeopleActivity(Activity):
         contacts = all_contacts(system)
         if self.searching:
             return self._search_page(system, contacts)
+        search = setter(self, searching=True, query="")
+        add = partial(system.start, ContactEditor, Intent(action="android.intent.action.INSERT"))
         return Scaffold(
-            app_bar=self._search_pill(),
+            app_bar=search_pill("open_search_bar", "Search contacts", search, padding=(16, 8, 16, 8)),
             body=self._everyone(system, contacts) if self.tab == 0 else self._favorites(system, contacts),
-            bottom_bar=TabBar(
-                tabs=(Tab(text="Contacts", icon="account"), Tab(text="Highlights", icon="star-outline")),
-                index=self.tab,
-                on_select=self._select,
-                place="bottom",
-            ),
-            fab=Fab(
-                key="floating_action_button",
-                icon="plus",
-                description="Create contact",
-                on_tap=lambda: system.start(ContactEditor, Intent(action="android.intent.action.INSERT")),
-            ),
+            bottom_bar=TabBar(tabs=TABS, index=self.tab, on_select=writer(self, "tab"), place="bottom"),
+            fab=Fab(key="floating_action_button", icon="plus", description="Create contact", on_tap=add),
         )
-
-    def _search_pill(self) -> Widget:
-        pill = Row(
-            key="open_search_bar",
-            description="Search contacts",
-            children=(Icon(icon="magnify"), Text(text="Search contacts", color="on_surface_variant", weight=1)),
-            gap=16,
-            padding=(20, 0, 16, 0),
-            height=52,
-            width="fill",
-            background="surface_container_high",
-            radius=26,
-            on_tap=self._start_search,
-        )
-        return Column(children=(pill,), padding=(16, 8, 16, 8), width="fill")
 
     def _everyone(self, system: System, contacts: tuple[Contact, ...]) -> Widget:
         if not contacts:
@@ -120,7 +98,7 @@ class PeopleActivity(Activity):
             padding=(16, 0, 16, 0),
             height=64,
             width="fill",
-            on_tap=_open_person(system, contact),
+            on_tap=partial(view_person, system, contact.id),
         )
 
     def _favorites(self, system: System, contacts: tuple[Contact, ...]) -> Widget:
@@ -132,43 +110,31 @@ class PeopleActivity(Activity):
 
     def _search_page(self, system: System, contacts: tuple[Contact, ...]) -> Widget:
         found = [contact for contact in contacts if self.query.strip() and matches(contact, self.query)]
-        rows: tuple[Widget, ...] = tuple(self._row(system, contact, "") for contact in found)
+        rows = [self._row(system, contact, "") for contact in found]
         if self.query.strip() and not rows:
-            rows = (empty_state("account-search-outline", "No contacts found"),)
+            rows = [empty_state("account-search-outline", "No contacts found")]
         return Scaffold(
-            app_bar=search_bar_title("Search contacts", self.query, self._type, self._stop_search),
-            body=Scroll(key="search_results", children=rows, height="fill"),
+            app_bar=search_bar_title("Search contacts", self.query, writer(self, "query"), self._stop_search),
+            body=Scroll(key="search_results", children=tuple(rows), height="fill"),
         )
 
     def dialog(self, system: System) -> Dialog | None:
         if _setup_stage(system) != "notifications":
             return None
+        done = partial(_set_stage, system, "done")
         return Dialog(
             icon="bell-outline",
             title="Allow Contacts to send you notifications?",
-            actions=(
-                Action(text="Don\u2019t allow", on_tap=lambda: _set_stage(system, "done")),
-                Action(text="Allow", on_tap=lambda: _set_stage(system, "done")),
-            ),
+            actions=(Action(text="Don\u2019t allow", on_tap=done), Action(text="Allow", on_tap=done)),
         )
 
     def on_back(self, system: System) -> bool:
-        if self.searching:
-            self._stop_search()
-            return True
-        return False
-
-    def _select(self, index: int) -> None:
-        self.tab = index
-
-    def _start_search(self) -> None:
-        self.searching, self.query = True, ""
+        was_searching = self.searching
+        self._stop_search()
+        return was_searching
 
     def _stop_search(self) -> None:
         self.searching, self.query = False, ""
-
-    def _type(self, text: str) -> None:
-        self.query = text
 
 
 # --- first run -------------------------------------------------------------------------------------------------------
@@ -185,29 +151,17 @@ def _set_stage(system: System, stage: Stage) -> None:
 
 
 def _welcome(system: System) -> Widget:
-    body = Column(
-        children=(
-            Avatar(icon="account-multiple", color="primary", size=112),
-            Text(text="Back up & organize your contacts with Google", style="headline_small", text_align="center"),
-            Text(
-                text="Sign in to keep your contacts safe when you lose your phone.",
-                color="on_surface_variant",
-                text_align="center",
-            ),
+    texts = (
+        Text(text="Back up & organize your contacts with Google", style="headline_small", text_align="center"),
+        Text(
+            text="Sign in to keep your contacts safe when you lose your phone.",
+            color="on_surface_variant",
+            text_align="center",
         ),
-        gap=24,
-        align="center",
-        justify="center",
-        width="fill",
-        height="fill",
-        padding=(32, 0, 32, 0),
     )
-    buttons = Row(
-        children=(Button(key="skip", text="Skip", kind="text", on_tap=lambda: _set_stage(system, "notifications")),),
-        justify="end",
-        width="fill",
-        padding=(16, 8, 16, 16),
-    )
+    body = centered_page("account-multiple", "primary", 112, texts, gap=24, side=32)
+    skip = Button(key="skip", text="Skip", kind="text", on_tap=partial(_set_stage, system, "notifications"))
+    buttons = Row(children=(skip,), justify="end", width="fill", padding=(16, 8, 16, 16))
     return Scaffold(body=body, bottom_bar=buttons)
 
 

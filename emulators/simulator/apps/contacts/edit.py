@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -15,39 +14,36 @@ from rlfactory.emulators.simulator.apps.contacts.data import (
     PHONE_TYPES,
     Contact,
     Labeled,
-    find_contact,
     save_contact,
     split_name,
 )
-from rlfactory.emulators.simulator.apps.kit.dialogs import choice_dialog
+from rlfactory.emulators.simulator.apps.contacts.person import person_of, view_person
+from rlfactory.emulators.simulator.apps.kit.callbacks import setter, writer
+from rlfactory.emulators.simulator.apps.kit.dialogs import choice_dialog, confirm_dialog
+from rlfactory.emulators.simulator.apps.kit.rows import bar_button, icon_box
 from rlfactory.emulators.simulator.view.widgets import (
-    Action,
     AppBar,
     Button,
-    Callback,
     Column,
     Dialog,
     Icon,
-    IconButton,
     Row,
     Scaffold,
     Scroll,
     Spacer,
-    Text,
     TextField,
     Widget,
 )
 
-
-def person_uri(contact_id: int) -> str:
-    return f"content://com.android.contacts/contacts/{contact_id}"
+LABELS = {"phone": PHONE_TYPES, "email": EMAIL_TYPES}
+DEFAULT_LABEL = {"phone": MOBILE, "email": HOME}
 
 
 @dataclass(kw_only=True)
 class Entry:
     """A number or address being edited."""
 
-    value: str
+    value: str = ""
     type: int
 
 
@@ -58,8 +54,12 @@ class Draft:
     given: str = ""
     family: str = ""
     company: str = ""
-    phones: list[Entry] = field(default_factory=lambda: [Entry(value="", type=MOBILE)])
-    emails: list[Entry] = field(default_factory=lambda: [Entry(value="", type=HOME)])
+    phones: list[Entry] = field(default_factory=lambda: [Entry(type=MOBILE)])
+    emails: list[Entry] = field(default_factory=lambda: [Entry(type=HOME)])
+
+    def entries(self, kind: str) -> list[Entry]:
+        """Return the numbers ("phone") or addresses ("email")."""
+        return self.phones if kind == "phone" else self.emails
 
     @classmethod
     def of(cls, contact: Contact) -> Draft:
@@ -99,7 +99,7 @@ def _filled(entries: list[Entry]) -> tuple[Labeled, ...]:
 
 @dataclass(kw_only=True)
 class ContactEditor(Activity):
-    """Creates a person (INSERT, with extras) or changes one (EDIT, data `.../contacts/ID`)."""
+    """Creates a person (INSERT, with extras) or changes the one of the intent (EDIT)."""
 
     name: ClassVar[str] = "com.android.contacts.activities.ContactEditorActivity"
     draft: Draft = field(default_factory=Draft)
@@ -114,66 +114,57 @@ class ContactEditor(Activity):
         self.original = Draft.of(base) if base.id else Draft()
 
     def _base(self, system: System) -> Contact:
-        tail = self.intent.data.rstrip("/").rpartition("/")[2]
-        found = find_contact(system, int(tail)) if tail.isdecimal() else None
-        return found or Contact()
+        return person_of(self.intent, system) or Contact()
 
     def build(self, system: System) -> Widget:
         editing = self.intent.action == "android.intent.action.EDIT"
+        save = Button(key="editor_menu_save_button", text="Save", kind="filled", on_tap=lambda: self._save(system))
         bar = AppBar(
             title="Edit contact" if editing else "Create contact",
             on_back=lambda: self._leave(system),
             navigation_icon="close",
-            actions=(
-                Button(key="editor_menu_save_button", text="Save", kind="filled", on_tap=lambda: self._save(system)),
-            ),
+            actions=(save,),
         )
-        photo = Column(
-            children=(
-                Column(
-                    children=(Icon(icon="account-outline", size=44, color="on_primary_container"),),
-                    align="center",
-                    justify="center",
-                    width=88,
-                    height=88,
-                    radius=44,
-                    background="primary_container",
-                ),
-            ),
-            align="center",
-            width="fill",
-            padding=(0, 8, 0, 16),
+        disc = icon_box(
+            "account-outline", 88, icon_size=44, color="on_primary_container", radius=44, background="primary_container"
         )
-        draft = self.draft
-        phones = [self._entry("phone", index, "Phone", entry) for index, entry in enumerate(draft.phones)]
-        emails = [self._entry("email", index, "Email", entry) for index, entry in enumerate(draft.emails)]
-        fields: tuple[Widget, ...] = (
-            _field("first_name", "First name", draft.given, _setter(draft, "given"), icon="account-outline"),
-            _field("last_name", "Last name", draft.family, _setter(draft, "family")),
-            _field("company", "Company", draft.company, _setter(draft, "company"), icon="domain"),
-            *phones,
-            _add_button("add_phone", "Add phone", lambda: draft.phones.append(Entry(value="", type=MOBILE))),
-            *emails,
-            _add_button("add_email", "Add email", lambda: draft.emails.append(Entry(value="", type=HOME))),
+        fields = (
+            Column(children=(disc,), align="center", width="fill", padding=(0, 8, 0, 16)),
+            _field("first_name", "First name", self.draft, "given", icon="account-outline"),
+            _field("last_name", "Last name", self.draft, "family"),
+            _field("company", "Company", self.draft, "company", icon="domain"),
+            *self._entries("phone"),
+            *self._entries("email"),
+            Spacer(height=32),
         )
-        return Scaffold(
-            app_bar=bar,
-            body=Scroll(key="contact_editor", children=(photo, *fields, Spacer(height=32)), gap=8, height="fill"),
-        )
+        return Scaffold(app_bar=bar, body=Scroll(key="contact_editor", children=fields, gap=8, height="fill"))
 
-    def _entry(self, kind: str, index: int, title: str, entry: Entry) -> Widget:
+    def _entries(self, kind: str) -> list[Widget]:
+        """Return the fields for numbers or addresses, and the button that adds one."""
+        entries = self.draft.entries(kind)
+        add = Button(
+            key=f"add_{kind}",
+            text=f"Add {kind}",
+            kind="text",
+            icon="plus",
+            on_tap=lambda: entries.append(Entry(type=DEFAULT_LABEL[kind])),
+        )
+        return [
+            *(self._entry(kind, index, entry) for index, entry in enumerate(entries)),
+            Row(children=(add, Spacer(weight=1)), padding=(44, 0, 16, 0), width="fill"),
+        ]
+
+    def _entry(self, kind: str, index: int, entry: Entry) -> Widget:
         """Return a number or address with its label below and a button to take it out."""
-        labels = PHONE_TYPES if kind == "phone" else EMAIL_TYPES
-        entries = self.draft.phones if kind == "phone" else self.draft.emails
+        entries, title = self.draft.entries(kind), kind.title()
         suffix = f"_{index + 1}" if index else ""
-        label = labels.get(entry.type, "Other")
-        icon = {"phone": "phone-outline", "email": "email-outline"}[kind] if index == 0 else ""
+        label = LABELS[kind].get(entry.type, "Other")
 
-        def write(text: str) -> None:
-            entry.value = text
-
-        def choose_label() -> None:
-            self.labeling = f"{kind} {index}"
+        def take_out() -> None:
+            if len(entries) > 1:
+                del entries[index]
+            else:
+                entry.value = ""
 
         chooser = Button(
             key=f"{kind}_label{suffix}",
@@ -181,40 +172,34 @@ class ContactEditor(Activity):
             description=f"{label} {title}",
             kind="outlined",
             icon="chevron-down",
-            on_tap=choose_label,
-        )
-        clear = IconButton(
-            key=f"{kind}_remove{suffix}",
-            icon="close-circle-outline",
-            description=f"Delete {title}",
-            on_tap=lambda: _take_out(entries, index),
+            on_tap=setter(self, labeling=f"{kind} {index}"),
         )
         controls: tuple[Widget, ...] = (chooser, Spacer(weight=1))
         if len(entries) > 1 or entry.value:
+            clear = bar_button(f"{kind}_remove{suffix}", "close-circle-outline", f"Delete {title}", take_out)
             controls = (*controls, clear)
-        return Column(
-            children=(
-                _field(f"{kind}{suffix}", title, entry.value, write, icon=icon, number=kind == "phone"),
-                Row(children=controls, padding=(56, 0, 12, 0), width="fill", height=48),
-            ),
-            gap=4,
-        )
+        icon = "" if index else f"{kind}-outline"
+        text = _field(f"{kind}{suffix}", title, entry, "value", icon=icon, number=kind == "phone")
+        return Column(children=(text, Row(children=controls, padding=(56, 0, 12, 0), width="fill", height=48)), gap=4)
 
     def dialog(self, system: System) -> Dialog | None:
         if self.labeling:
             kind, _, index = self.labeling.partition(" ")
-            labels = PHONE_TYPES if kind == "phone" else EMAIL_TYPES
-            entry = (self.draft.phones if kind == "phone" else self.draft.emails)[int(index)]
-            options = [(str(number), label) for number, label in labels.items()]
-            return choice_dialog(
-                "Select label", options, str(entry.type), lambda value: self._label(entry, value), self._close
-            )
+            entry = self.draft.entries(kind)[int(index)]
+            options = [(str(number), label) for number, label in LABELS[kind].items()]
+
+            def choose(value: str) -> None:
+                entry.type, self.labeling = int(value), ""
+
+            return choice_dialog("Select label", options, str(entry.type), choose, setter(self, labeling=""))
         if self.leaving:
-            return Dialog(
-                title="Discard changes?",
-                body=Text(text="Your changes have not been saved.", style="body_medium", color="on_surface_variant"),
-                actions=(Action(text="Keep editing", on_tap=self._close), Action(text="Discard", on_tap=system.back)),
-                on_dismiss=self._close,
+            return confirm_dialog(
+                "Discard changes?",
+                "Your changes have not been saved.",
+                yes="Discard",
+                no="Keep editing",
+                on_yes=system.back,
+                on_no=setter(self, leaving=False),
             )
         return None
 
@@ -228,13 +213,6 @@ class ContactEditor(Activity):
         if not self.on_back(system):
             system.back()
 
-    def _label(self, entry: Entry, value: str) -> None:
-        entry.type = int(value)
-        self._close()
-
-    def _close(self) -> None:
-        self.labeling, self.leaving = "", False
-
     def _save(self, system: System) -> None:
         base = self._base(system)
         contact = self.draft.contact(base)
@@ -246,45 +224,12 @@ class ContactEditor(Activity):
         system.toast("Contact saved")
         system.back()
         if not base.id:
-            system.start(
-                f"{PACKAGE}/{PERSON_PAGE}", Intent(action="android.intent.action.VIEW", data=person_uri(saved))
-            )
+            view_person(system, saved)
 
 
-PACKAGE = "com.google.android.contacts"
-PERSON_PAGE = "com.android.contacts.quickcontact.QuickContactActivity"
-
-
-def _setter(draft: Draft, name: str) -> Callable[[str], None]:
-    def write(text: str) -> None:
-        setattr(draft, name, text)
-
-    return write
-
-
-def _take_out(entries: list[Entry], index: int) -> None:
-    if len(entries) > 1:
-        del entries[index]
-    else:
-        entries[index].value = ""
-
-
-def _field(
-    key: str, hint: str, value: str, write: Callable[[str], None], *, icon: str = "", number: bool = False
-) -> Widget:
-    """Return a text field in the form's column, its group's icon in the margin."""
+def _field(key: str, hint: str, holder: object, name: str, *, icon: str = "", number: bool = False) -> Widget:
+    """Return a text field for one field of `holder`, in the form's column, its group's icon in the margin."""
     margin: Widget = Icon(icon=icon) if icon else Spacer(width=24)
-    return Row(
-        children=(margin, TextField(key=key, value=value, on_change=write, label=hint, number=number, weight=1)),
-        gap=16,
-        padding=(16, 0, 16, 0),
-        width="fill",
-    )
-
-
-def _add_button(key: str, text: str, on_tap: Callback) -> Widget:
-    return Row(
-        children=(Button(key=key, text=text, kind="text", icon="plus", on_tap=on_tap), Spacer(weight=1)),
-        padding=(44, 0, 16, 0),
-        width="fill",
-    )
+    value = getattr(holder, name)
+    field_ = TextField(key=key, value=value, on_change=writer(holder, name), label=hint, number=number, weight=1)
+    return Row(children=(margin, field_), gap=16, padding=(16, 0, 16, 0), width="fill")

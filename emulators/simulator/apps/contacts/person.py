@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, Literal
 
 from rlfactory.emulators.simulator.android.app import Activity, Intent
 from rlfactory.emulators.simulator.android.system import System
@@ -16,18 +17,16 @@ from rlfactory.emulators.simulator.apps.contacts.data import (
     find_contact,
     set_starred,
 )
-from rlfactory.emulators.simulator.apps.contacts.edit import ContactEditor, person_uri
+from rlfactory.emulators.simulator.apps.kit.callbacks import setter
 from rlfactory.emulators.simulator.apps.kit.dialogs import confirm_dialog
-from rlfactory.emulators.simulator.apps.kit.rows import empty_state
+from rlfactory.emulators.simulator.apps.kit.rows import bar_button, empty_state, icon_box, more_button
 from rlfactory.emulators.simulator.view.widgets import (
     Action,
     AppBar,
     Avatar,
-    Callback,
     Column,
     Dialog,
     Icon,
-    IconButton,
     ListItem,
     Menu,
     Row,
@@ -38,6 +37,8 @@ from rlfactory.emulators.simulator.view.widgets import (
     Widget,
 )
 
+PACKAGE = "com.google.android.contacts"
+EDITOR = f"{PACKAGE}/com.android.contacts.activities.ContactEditorActivity"
 _AVATAR_COLORS = ("#1A73E8", "#D93025", "#188038", "#E8710A", "#9334E6", "#E52592", "#12858D", "#5F6368")
 
 
@@ -50,95 +51,73 @@ def avatar(contact: Contact, size: float = 40) -> Avatar:
     return Avatar(icon="account", color=color, size=size)
 
 
+def person_of(intent: Intent, system: System) -> Contact | None:
+    """Return whom an intent is about; its data is `content://com.android.contacts/contacts/ID`."""
+    tail = intent.data.rstrip("/").rpartition("/")[2]
+    return find_contact(system, int(tail)) if tail.isdecimal() else None
+
+
+def person_intent(action: str, contact_id: int) -> Intent:
+    return Intent(action=action, data=f"content://com.android.contacts/contacts/{contact_id}")
+
+
+def view_person(system: System, contact_id: int) -> None:
+    """Open a person's page."""
+    system.start(QuickContact, person_intent("android.intent.action.VIEW", contact_id))
+
+
 @dataclass(kw_only=True)
 class QuickContact(Activity):
-    """One person's page; the intent's data is `content://com.android.contacts/contacts/ID`."""
+    """The page of the person of the intent."""
 
     name: ClassVar[str] = "com.android.contacts.quickcontact.QuickContactActivity"
-    menu_open: bool = False
-    deleting: bool = False
-
-    def contact(self, system: System) -> Contact | None:
-        tail = self.intent.data.rstrip("/").rpartition("/")[2]
-        return find_contact(system, int(tail)) if tail.isdecimal() else None
+    open: Literal["", "menu", "delete"] = ""
 
     def build(self, system: System) -> Widget:
-        contact = self.contact(system)
+        contact = person_of(self.intent, system)
         if contact is None:
-            return Scaffold(
-                app_bar=AppBar(on_back=system.back), body=empty_state("account-off-outline", "Contact not found")
-            )
-        return Scaffold(
-            app_bar=self._bar(system, contact),
-            body=Scroll(
-                key="contact_page",
-                children=(_head(contact), _actions(system, contact), _info_card(system, contact), Spacer(height=24)),
-                height="fill",
-            ),
+            missing = empty_state("account-off-outline", "Contact not found")
+            return Scaffold(app_bar=AppBar(on_back=system.back), body=missing)
+        edit = partial(system.start, EDITOR, person_intent("android.intent.action.EDIT", contact.id))
+        star, text = ("star", "Remove from favorites") if contact.starred else ("star-outline", "Add to favorites")
+        actions = (
+            bar_button("menu_edit", "pencil-outline", "Edit contact", edit),
+            bar_button("menu_star", star, text, partial(set_starred, system, contact.id, not contact.starred)),
+            more_button("menu_more", setter(self, open="menu")),
         )
-
-    def _bar(self, system: System, contact: Contact) -> Widget:
-        star = "Remove from favorites" if contact.starred else "Add to favorites"
-        return AppBar(
-            on_back=system.back,
-            actions=(
-                IconButton(
-                    key="menu_edit",
-                    icon="pencil-outline",
-                    description="Edit contact",
-                    on_tap=lambda: system.start(
-                        ContactEditor, Intent(action="android.intent.action.EDIT", data=person_uri(contact.id))
-                    ),
-                ),
-                IconButton(
-                    key="menu_star",
-                    icon="star" if contact.starred else "star-outline",
-                    description=star,
-                    on_tap=lambda: set_starred(system, contact.id, not contact.starred),
-                ),
-                IconButton(key="menu_more", icon="dots-vertical", description="More options", on_tap=self._open_menu),
-            ),
+        parts = (_head(contact), _actions(system, contact), _info_card(system, contact), Spacer(height=24))
+        return Scaffold(
+            app_bar=AppBar(on_back=system.back, actions=actions),
+            body=Scroll(key="contact_page", children=parts, height="fill"),
         )
 
     def dialog(self, system: System) -> Dialog | Menu | None:
-        if self.deleting:
+        close = setter(self, open="")
+        if self.open == "delete":
             return confirm_dialog(
                 "Delete contact?",
                 "This contact will be permanently deleted from your device",
                 yes="Delete",
                 on_yes=lambda: self._delete(system),
-                on_no=self._close,
+                on_no=close,
             )
-        if self.menu_open:
-            return Menu(
-                items=(Action(text="Delete", icon="delete-outline", on_tap=self._ask_delete),), on_dismiss=self._close
-            )
+        if self.open == "menu":
+            delete = Action(text="Delete", icon="delete-outline", on_tap=setter(self, open="delete"))
+            return Menu(items=(delete,), on_dismiss=close)
         return None
 
-    def _open_menu(self) -> None:
-        self.menu_open = True
-
-    def _ask_delete(self) -> None:
-        self.menu_open, self.deleting = False, True
-
-    def _close(self) -> None:
-        self.menu_open = self.deleting = False
-
     def _delete(self, system: System) -> None:
-        self._close()
-        contact = self.contact(system)
+        self.open = ""
+        contact = person_of(self.intent, system)
         if contact is not None:
             delete_contact(system, contact.id)
             system.toast(f"{contact.display_name or 'Contact'} deleted")
         system.back()
 
 
-def _send(system: System, action: str, uri: str) -> Callback:
-    def send() -> None:
-        if not system.send(Intent(action=action, data=uri)):
-            system.toast("No app can perform this action")
-
-    return send
+def _send(system: System, action: str, uri: str) -> None:
+    if not system.send(Intent(action=f"android.intent.action.{action}", data=uri)):
+        system.toast("No app can perform this action")
 
 
 def _head(contact: Contact) -> Widget:
@@ -160,63 +139,44 @@ def _actions(system: System, contact: Contact) -> Widget:
     number = contact.phones[0].value if contact.phones else ""
     address = contact.emails[0].value if contact.emails else ""
 
-    def action(key: str, icon: str, text: str, intent: str, uri: str, *, enabled: bool) -> Widget:
-        color = "on_secondary_container" if enabled else "outline"
-        disc = Column(
-            children=(Icon(icon=icon, color=color),),
-            align="center",
-            justify="center",
-            width=56,
-            height=56,
-            radius=28,
-            background="secondary_container" if enabled else "surface_container",
-        )
+    def action(key: str, icon: str, verb: str, scheme: str, target: str) -> Widget:
+        color, background, label = ("outline", "surface_container", "outline")
+        if target:
+            color, background, label = ("on_secondary_container", "secondary_container", "on_surface")
+        disc = icon_box(icon, 56, color=color, radius=28, background=background)
         return Column(
             key=key,
-            children=(disc, Text(text=text, style="label_large", color="on_surface" if enabled else "outline")),
+            children=(disc, Text(text=key.title(), style="label_large", color=label)),
             gap=8,
             align="center",
             weight=1,
-            enabled=enabled,
-            on_tap=_send(system, intent, uri) if enabled else None,
+            enabled=bool(target),
+            on_tap=partial(_send, system, verb, f"{scheme}:{target}") if target else None,
         )
 
-    return Row(
-        children=(
-            action("call", "phone", "Call", "android.intent.action.DIAL", f"tel:{number}", enabled=bool(number)),
-            action(
-                "text", "message-text", "Text", "android.intent.action.SENDTO", f"sms:{number}", enabled=bool(number)
-            ),
-            action(
-                "email", "email", "Email", "android.intent.action.SENDTO", f"mailto:{address}", enabled=bool(address)
-            ),
-        ),
-        width="fill",
-        padding=(24, 8, 24, 24),
+    children = (
+        action("call", "phone", "DIAL", "tel", number),
+        action("text", "message-text", "SENDTO", "sms", number),
+        action("email", "email", "SENDTO", "mailto", address),
     )
+    return Row(children=children, width="fill", padding=(24, 8, 24, 24))
 
 
 def _info_card(system: System, contact: Contact) -> Widget:
     rows: list[Widget] = [
         ListItem(
-            key="phone_row",
-            title=phone.value,
-            subtitle=PHONE_TYPES.get(phone.type, "Other"),
-            leading=Icon(icon="phone-outline"),
-            on_tap=_send(system, "android.intent.action.DIAL", f"tel:{phone.value}"),
+            key=f"{kind}_row",
+            title=entry.value,
+            subtitle=labels.get(entry.type, "Other"),
+            leading=Icon(icon=f"{kind}-outline"),
+            on_tap=partial(_send, system, verb, f"{scheme}:{entry.value}"),
         )
-        for phone in contact.phones
+        for kind, entries, labels, verb, scheme in (
+            ("phone", contact.phones, PHONE_TYPES, "DIAL", "tel"),
+            ("email", contact.emails, EMAIL_TYPES, "SENDTO", "mailto"),
+        )
+        for entry in entries
     ]
-    rows.extend(
-        ListItem(
-            key="email_row",
-            title=email.value,
-            subtitle=EMAIL_TYPES.get(email.type, "Other"),
-            leading=Icon(icon="email-outline"),
-            on_tap=_send(system, "android.intent.action.SENDTO", f"mailto:{email.value}"),
-        )
-        for email in contact.emails
-    )
     if not rows:
         rows.append(ListItem(title="No contact info"))
     card = Column(
