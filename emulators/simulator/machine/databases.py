@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from rlfactory.emulators.simulator.machine.filesystem import FileTree
 
@@ -78,7 +78,7 @@ def _confine(connection: sqlite3.Connection) -> None:
 
 
 @lru_cache(maxsize=128)
-def read_rows(image: bytes, sql: str) -> tuple[tuple[object, ...], ...]:
+def read_rows(image: bytes, sql: str) -> tuple[tuple[Any, ...], ...]:
     """Return what a query finds in a database image; screens that list a table ask this again and again.
 
     Not a database, or no such table: no rows.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.clock.data import DAYS, EVERY_DAY, Alarm, all_alarms, delete_alarm, save_alarm
@@ -171,12 +172,12 @@ class AlarmTab:
             self.expanded = save_alarm(system, chosen)
             _announce(system, chosen)
 
-    def _change(self, system: System, **changes: str) -> None:
+    def _change(self, system: System, **changes: Any) -> None:
         """Change the alarm whose dialog is open."""
         alarm = self._edited(system)
         self._close()
         if alarm is not None:
-            save_alarm(system, replace(alarm, **changes))  # type: ignore[arg-type]
+            save_alarm(system, replace(alarm, **changes))
 
     def _enable(self, system: System, alarm: Alarm, on: bool) -> None:
         save_alarm(system, replace(alarm, enabled=on))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, cast
@@ -72,40 +73,43 @@ def all_alarms(system: System) -> tuple[Alarm, ...]:
     )
     return tuple(
         Alarm(
-            id=cast(int, row[0]),
-            hour=cast(int, row[1]),
-            minute=cast(int, row[2]),
-            days=cast(int, row[3]),
-            enabled=bool(row[4]),
-            vibrate=bool(row[5]),
-            label=str(row[6]),
-            ringtone=str(row[7]) or DEFAULT_RINGTONE,
+            id=number,
+            hour=hour,
+            minute=minute,
+            days=days,
+            enabled=bool(enabled),
+            vibrate=bool(vibrate),
+            label=str(label),
+            ringtone=str(ringtone) or DEFAULT_RINGTONE,
         )
-        for row in rows
+        for number, hour, minute, days, enabled, vibrate, label, ringtone in rows
     )
 
 
 def save_alarm(system: System, alarm: Alarm) -> int:
     """Insert an alarm (id 0) or replace the one with its id, and plan its next ring; return its id."""
     create_database(system)
-    values = (alarm.hour, alarm.minute, alarm.days, int(alarm.enabled), int(alarm.vibrate), alarm.label, alarm.ringtone)
+    row = {
+        "hour": alarm.hour,
+        "minutes": alarm.minute,
+        "daysofweek": alarm.days,
+        "enabled": alarm.enabled,
+        "vibrate": alarm.vibrate,
+        "label": alarm.label,
+        "ringtone": alarm.ringtone,
+    }
     with system.database(DATABASE) as db:
         if alarm.id:
-            db.execute(
-                "UPDATE alarm_templates SET hour = ?, minutes = ?, daysofweek = ?, enabled = ?, vibrate = ?, "
-                "label = ?, ringtone = ? WHERE _id = ?",
-                (*values, alarm.id),
-            )
-            saved = alarm.id
-        else:
-            cursor = db.execute(
-                "INSERT INTO alarm_templates (hour, minutes, daysofweek, enabled, vibrate, label, ringtone) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                values,
-            )
-            saved = cast(int, cursor.lastrowid)
+            pairs = ", ".join(f"{column} = :{column}" for column in row)
+            db.execute(f"UPDATE alarm_templates SET {pairs} WHERE _id = :id", {**row, "id": alarm.id})
+        saved = alarm.id or _insert(db, "alarm_templates", row)
     plan_alarms(system)
     return saved
+
+
+def _insert(db: sqlite3.Connection, table: str, row: Mapping[str, object]) -> int:
+    marks = ", ".join(f":{column}" for column in row)
+    return cast(int, db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", row).lastrowid)
 
 
 def delete_alarm(system: System, alarm_id: int) -> None:
@@ -125,21 +129,19 @@ def plan_alarms(system: System) -> None:
         for alarm in all_alarms(system):
             if alarm.id in wanted:
                 when = wanted[alarm.id]
-                db.execute(
-                    "INSERT INTO alarm_instances (year, month, day, hour, minutes, vibrate, label, ringtone, "
-                    "alarm_state, alarm_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?)",
-                    (
-                        when.year,
-                        when.month - 1,
-                        when.day,
-                        when.hour,
-                        when.minute,
-                        int(alarm.vibrate),
-                        alarm.label,
-                        alarm.ringtone,
-                        alarm.id,
-                    ),
-                )
+                row = {
+                    "year": when.year,
+                    "month": when.month - 1,
+                    "day": when.day,
+                    "hour": when.hour,
+                    "minutes": when.minute,
+                    "vibrate": alarm.vibrate,
+                    "label": alarm.label,
+                    "ringtone": alarm.ringtone,
+                    "alarm_state": 0,
+                    "alarm_id": alarm.id,
+                }
+                _insert(db, "alarm_instances", row)
 
 
 def planned(system: System) -> tuple[tuple[int, datetime], ...]:
@@ -147,14 +149,13 @@ def planned(system: System) -> tuple[tuple[int, datetime], ...]:
     if not system.files.is_file(DATABASE):
         return ()
     rows = read_rows(
-        system.files.read(DATABASE), "SELECT alarm_id, year, month, day, hour, minutes FROM alarm_instances"
+        system.files.read(DATABASE), "SELECT alarm_id, year, month + 1, day, hour, minutes FROM alarm_instances"
     )
     zone = system.now().tzinfo
-    found = []
-    for row in rows:
-        alarm_id, year, month, day, hour, minute = (cast(int, cell) for cell in row)
-        found.append((alarm_id, datetime(year, month + 1, day, hour, minute, tzinfo=zone)))
-    return tuple(found)
+    return tuple(
+        (alarm_id, datetime(year, month, day, hour, minute, tzinfo=zone))
+        for alarm_id, year, month, day, hour, minute in rows
+    )
 
 
 # --- timers ----------------------------------------------------------------------------------------------------------
@@ -193,10 +194,7 @@ class Timer:
         return replace(self, ends_at_ms=max(self.ends_at_ms, uptime_ms) + by_ms, notified=False)
 
 
-_TIMER_STATE: Final = "timer_state_"
-_TIMER_LENGTH: Final = "timer_setup_timet_"
-_TIMER_LEFT: Final = "timer_time_left_"
-_TIMER_START: Final = "timer_start_time_"
+_STATE, _LENGTH, _LEFT, _START = "timer_state_", "timer_setup_timet_", "timer_time_left_", "timer_start_time_"
 _RUNNING, _PAUSED, _EXPIRED, _RESET = 1, 2, 3, 4
 """AOSP's keys, each followed by the timer's id, and its states."""
 
@@ -204,33 +202,25 @@ _RUNNING, _PAUSED, _EXPIRED, _RESET = 1, 2, 3, 4
 def all_timers(system: System) -> tuple[Timer, ...]:
     """Return the timers, the newest first."""
     prefs = Preferences.of(system, PACKAGE)
-    ids = [int(key.removeprefix(_TIMER_STATE)) for key in prefs.all() if key.startswith(_TIMER_STATE)]
+    ids = [int(key.removeprefix(_STATE)) for key in prefs.all() if key.startswith(_STATE)]
     return tuple(_load_timer(prefs, number) for number in sorted(ids, reverse=True))
 
 
 def _load_timer(prefs: Preferences, number: int) -> Timer:
-    state, left_ms = prefs.get(f"{_TIMER_STATE}{number}", _RESET), prefs.get(f"{_TIMER_LEFT}{number}", 0)
-    start_ms = prefs.get(f"{_TIMER_START}{number}", 0)
-    return Timer(
-        id=number,
-        length_ms=prefs.get(f"{_TIMER_LENGTH}{number}", 0),
-        left_ms=left_ms,
-        ends_at_ms=start_ms + left_ms if state in {_RUNNING, _EXPIRED} else None,
-        notified=state == _EXPIRED,
-    )
+    state, left_ms = prefs.get(f"{_STATE}{number}", _RESET), prefs.get(f"{_LEFT}{number}", 0)
+    ends_at_ms = prefs.get(f"{_START}{number}", 0) + left_ms if state in {_RUNNING, _EXPIRED} else None
+    length_ms = prefs.get(f"{_LENGTH}{number}", 0)
+    return Timer(id=number, length_ms=length_ms, left_ms=left_ms, ends_at_ms=ends_at_ms, notified=state == _EXPIRED)
 
 
 def save_timers(system: System, timers: Sequence[Timer]) -> None:
     """Make these the phone's timers."""
-    values: dict[str, Value | None] = {}
-    for timer in all_timers(system):
-        for key in (_TIMER_STATE, _TIMER_LENGTH, _TIMER_LEFT, _TIMER_START):
-            values[f"{key}{timer.id}"] = None
+    keys = (_STATE, _LENGTH, _LEFT, _START)
+    values: dict[str, Value | None] = {f"{key}{timer.id}": None for timer in all_timers(system) for key in keys}
     for timer in timers:
-        values[f"{_TIMER_STATE}{timer.id}"] = _timer_state(timer)
-        values[f"{_TIMER_LENGTH}{timer.id}"] = timer.length_ms
-        values[f"{_TIMER_LEFT}{timer.id}"] = timer.left_ms
-        values[f"{_TIMER_START}{timer.id}"] = None if timer.ends_at_ms is None else timer.ends_at_ms - timer.left_ms
+        start_ms = None if timer.ends_at_ms is None else timer.ends_at_ms - timer.left_ms
+        facts = (_timer_state(timer), timer.length_ms, timer.left_ms, start_ms)
+        values.update({f"{key}{timer.id}": fact for key, fact in zip(keys, facts, strict=True)})
     Preferences.of(system, PACKAGE).put(**values)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.machine.databases import read_rows
@@ -130,11 +130,11 @@ def all_contacts(system: System) -> tuple[Contact, ...]:
         "SELECT raw_contact_id, mimetype, coalesce(data1, ''), coalesce(data2, ''), coalesce(data3, '') "
         "FROM view_data ORDER BY _id",
     )
-    found = [_contact(cast(int, row[0]), str(row[1]), bool(row[2]), data) for row in people]
+    found = [_contact(raw_id, str(name), bool(starred), data) for raw_id, name, starred in people]
     return tuple(sorted(found, key=lambda contact: (not contact.display_name, contact.display_name.casefold())))
 
 
-def _contact(raw_id: int, display_name: str, starred: bool, data: Iterable[tuple[object, ...]]) -> Contact:
+def _contact(raw_id: int, display_name: str, starred: bool, data: Iterable[tuple[Any, ...]]) -> Contact:
     own = [(str(row[1]), str(row[2]), str(row[3]), str(row[4])) for row in data if row[0] == raw_id]
     names = [(given, family) for kind, _, given, family in own if kind == NAME]
     given, family = names[0] if names else ("", "")

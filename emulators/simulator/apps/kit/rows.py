@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.view.widgets import (
@@ -152,7 +153,7 @@ def icon_tile(
 
 
 def icon_box(
-    icon: str, size: float, *, color: str = "on_surface_variant", icon_size: float = 24, **look: object
+    icon: str, size: float, *, color: str = "on_surface_variant", icon_size: float = 24, **look: Any
 ) -> Column:
     """Return an icon in the middle of a square; `look` are further fields of the box."""
     return Column(
@@ -161,7 +162,7 @@ def icon_box(
         justify="center",
         width=size,
         height=size,
-        **look,  # type: ignore[arg-type]
+        **look,
     )
 
 

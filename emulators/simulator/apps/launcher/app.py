@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 from rlfactory.emulators.simulator.android.app import Activity, App
 from rlfactory.emulators.simulator.android.system import System
+from rlfactory.emulators.simulator.apps.kit.callbacks import setter, writer
 from rlfactory.emulators.simulator.view.widgets import (
     Avatar,
     Column,
@@ -76,19 +77,15 @@ class HomeScreen(Activity):
             ),
             padding=(28, 28, 28, 0),
         )
-        grid = Grid(
-            key="workspace",
-            columns=COLUMNS,
-            gap=4,
-            children=tuple(app_icon(app, system, color="#FFFFFF") for app in rest),
-            padding=(14, 0, 14, 12),
-        )
-        hotseat = Grid(
-            key="hotseat",
-            columns=COLUMNS,
-            gap=4,
-            children=tuple(app_icon(app, system, color="#FFFFFF") for app in docked[:COLUMNS]),
-            padding=(14, 0, 14, 14),
+        grid, hotseat = (
+            Grid(
+                key=key,
+                columns=COLUMNS,
+                gap=4,
+                children=tuple(app_icon(app, system, color="#FFFFFF") for app in apps),
+                padding=(14, 0, 14, bottom),
+            )
+            for key, apps, bottom in (("workspace", rest, 12), ("hotseat", docked[:COLUMNS], 14))
         )
         body = Column(
             children=(smartspace, Spacer(weight=1), grid, hotseat, self._search_box()),
@@ -98,20 +95,17 @@ class HomeScreen(Activity):
         return Scaffold(background="wallpaper", body=body)
 
     def _search_box(self) -> Widget:
-        bar = Row(
+        parts = (
+            Icon(icon="magnify", color="#3C4043"),
+            Text(text="Search apps", color="#5F6368", weight=1),
+            Icon(icon="microphone", color="#0B57D0"),
+        )
+        bar = _search_row(
+            *parts,
             key="search_container_hotseat",
             description="Search",
-            on_tap=self._open_drawer,
-            children=(
-                Icon(icon="magnify", color="#3C4043"),
-                Text(text="Search apps", color="#5F6368", weight=1),
-                Icon(icon="microphone", color="#0B57D0"),
-            ),
-            gap=14,
-            height=52,
-            padding=(18, 0, 18, 0),
+            on_tap=setter(self, drawer=True),
             background="#EBFFFFFF",
-            radius=26,
         )
         return Column(children=(bar,), padding=(22, 0, 22, 14))
 
@@ -124,35 +118,25 @@ class HomeScreen(Activity):
             if found:
                 system.open_app(found[0].package)
 
-        search = Row(
-            children=(
-                Icon(icon="magnify"),
-                TextField(
-                    key="search_box_input",
-                    value=self.query,
-                    on_change=self._search,
-                    on_submit=submit,
-                    hint="Search apps",
-                    kind="plain",
-                    weight=1,
-                ),
-            ),
-            gap=14,
-            height=52,
-            padding=(18, 0, 18, 0),
-            background="surface_container_high",
-            radius=26,
+        field = TextField(
+            key="search_box_input",
+            value=self.query,
+            on_change=writer(self, "query"),
+            on_submit=submit,
+            hint="Search apps",
+            kind="plain",
+            weight=1,
         )
-        icons = Grid(
-            columns=DRAWER_COLUMNS, gap=10, children=tuple(app_icon(app, system, color="on_surface") for app in found)
+        search = _search_row(Icon(icon="magnify"), field, background="surface_container_high")
+        apps: Widget = Text(
+            text=f'No apps found matching "{self.query}"', text_align="center", color="on_surface_variant"
         )
-        nothing = Text(text=f'No apps found matching "{self.query}"', text_align="center", color="on_surface_variant")
+        if found:
+            icons = tuple(app_icon(app, system, color="on_surface") for app in found)
+            apps = Grid(columns=DRAWER_COLUMNS, gap=10, children=icons)
         body = Column(
             key="apps_view",
-            children=(
-                search,
-                Scroll(key="apps_list_view", children=(icons if found else nothing,), weight=1, height="fill"),
-            ),
+            children=(search, Scroll(key="apps_list_view", children=(apps,), weight=1, height="fill")),
             gap=20,
             padding=(20, 16, 20, 0),
             height="fill",
@@ -160,17 +144,15 @@ class HomeScreen(Activity):
         )
         return Scaffold(background="surface_container_low", body=body)
 
-    def _search(self, text: str) -> None:
-        self.query = text
-
-    def _open_drawer(self) -> None:
-        self.drawer = True
-
     def _swiped(self, direction: Direction) -> None:
         if direction == "up":
             self.drawer = True
         elif direction == "down":
             self.show_home()
+
+
+def _search_row(*children: Widget, **look: Any) -> Row:
+    return Row(children=children, gap=14, height=52, padding=(18, 0, 18, 0), radius=26, **look)
 
 
 def launchable(system: System) -> list[App]:
@@ -180,11 +162,10 @@ def launchable(system: System) -> list[App]:
 
 def app_icon(app: App, system: System, *, color: str) -> Widget:
     """Return an app's icon over its label; a tap opens it."""
-    opener: Callable[[], None] = lambda: system.open_app(app.package)  # noqa: E731
     return AppIcon(
         text=app.label,
         description=app.label,
-        on_tap=opener,
+        on_tap=partial(system.open_app, app.package),
         align="center",
         gap=6,
         padding=(0, 8, 0, 8),

@@ -185,7 +185,7 @@ class LanguageSettings(Page):
         Fact("System language", "English (United States)", icon="translate"),
         Heading("Keyboards"),
         Fact("On-screen keyboard", "Gboard, English (US)", icon="keyboard-outline"),
-        Toggle("Spell checker", "secure", "spell_checker_enabled", default="1"),
+        Toggle("Spell checker", "secure/spell_checker_enabled", default="1"),
     )
 
 

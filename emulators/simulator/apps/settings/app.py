@@ -167,10 +167,10 @@ class SearchSettings(Activity):
 class _Settings(App):
     def furnish(self, system: System) -> None:
         """Give every switch a value, so that turning one on and off again leaves no trace."""
-        items = [item for page in self.activities if issubclass(page, Page) for item in page.items]
-        for item in items:
-            if isinstance(item, Toggle) and not system.settings.get(item.namespace, item.setting):
-                item.write(system, item.default)
+        for page in self.activities:
+            for item in page.items if issubclass(page, Page) else ():
+                if isinstance(item, Toggle):
+                    item.write(system, item.value(system) or item.default)
 
 
 SETTINGS = _Settings(

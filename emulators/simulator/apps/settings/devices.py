@@ -133,8 +133,7 @@ class ConnectionPreferences(Page):
         ),
         Toggle(
             "NFC",
-            "global",
-            "nfc_on",
+            "global/nfc_on",
             default="1",
             subtitle="Allow data exchange when the phone touches another device",
             icon="nfc",

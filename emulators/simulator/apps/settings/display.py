@@ -121,25 +121,21 @@ class DisplaySettings(Page):
         ),
         Toggle(
             "Adaptive brightness",
-            "system",
-            "screen_brightness_mode",
+            "system/screen_brightness_mode",
             subtitle="Optimize brightness level for available light",
         ),
         Heading("Lock display"),
         Link("Lock screen", LockScreenSettings),
-        Choice("Screen timeout", "system", "screen_off_timeout", SCREEN_TIMEOUTS, default="1800000", subtitle=_timeout),
+        Choice("Screen timeout", "system/screen_off_timeout", SCREEN_TIMEOUTS, default="1800000", subtitle=_timeout),
         Heading("Appearance"),
         DARK_THEME,
         Link("Display size and text", FontSizeSettings, subtitle=_font_name, key="font_size"),
         Heading("Color"),
         Toggle(
-            "Night Light",
-            "secure",
-            "night_display_activated",
-            subtitle="Tints the screen amber to help you fall asleep",
+            "Night Light", "secure/night_display_activated", subtitle="Tints the screen amber to help you fall asleep"
         ),
         Heading("Other display controls"),
-        Toggle("Auto-rotate screen", "system", "accelerometer_rotation"),
+        Toggle("Auto-rotate screen", "system/accelerometer_rotation"),
     )
 
 
@@ -150,18 +146,18 @@ class SoundSettings(Page):
     name = ".Settings$SoundSettingsActivity"
     title = "Sound & vibration"
     items = (
-        Level("Media volume", "system", "volume_music", default="5", icon="music-note-outline", top=15),
-        Level("Call volume", "system", "volume_voice", default="5", icon="phone-outline", top=7),
-        Level("Ring & notification volume", "system", "volume_ring", default="5", icon="bell-outline", top=7),
-        Level("Alarm volume", "system", "volume_alarm", default="5", icon="alarm", top=7),
-        Toggle("Do Not Disturb", "global", "zen_mode", subtitle="Silence notifications"),
-        Choice("Phone ringtone", "system", "ringtone", RINGTONES, default=RINGTONES[0][0]),
-        Toggle("Vibrate for calls", "system", "vibrate_when_ringing"),
+        Level("Media volume", "system/volume_music", default="5", icon="music-note-outline", top=15),
+        Level("Call volume", "system/volume_voice", default="5", icon="phone-outline", top=7),
+        Level("Ring & notification volume", "system/volume_ring", default="5", icon="bell-outline", top=7),
+        Level("Alarm volume", "system/volume_alarm", default="5", icon="alarm", top=7),
+        Toggle("Do Not Disturb", "global/zen_mode", subtitle="Silence notifications"),
+        Choice("Phone ringtone", "system/ringtone", RINGTONES, default=RINGTONES[0][0]),
+        Toggle("Vibrate for calls", "system/vibrate_when_ringing"),
         Heading("Other sounds"),
-        Toggle("Dial pad tones", "system", "dtmf_tone", default="1"),
-        Toggle("Screen locking sound", "system", "lockscreen_sounds_enabled", default="1"),
-        Toggle("Touch sounds", "system", "sound_effects_enabled", default="1"),
-        Toggle("Touch vibration", "system", "haptic_feedback_enabled", default="1"),
+        Toggle("Dial pad tones", "system/dtmf_tone", default="1"),
+        Toggle("Screen locking sound", "system/lockscreen_sounds_enabled", default="1"),
+        Toggle("Touch sounds", "system/sound_effects_enabled", default="1"),
+        Toggle("Touch vibration", "system/haptic_feedback_enabled", default="1"),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rlfactory.emulators.simulator.android.app import Activity, Intent
 from rlfactory.emulators.simulator.android.system import System
@@ -89,9 +89,9 @@ def _on_or_off(setting: str) -> Callable[[System], str]:
     return lambda system: "On" if system.settings.flag("global", setting) else "Off"
 
 
-def _row(network: Network, on_tap: Callback, **look: object) -> ListItem:
+def _row(network: Network, on_tap: Callback, **look: Any) -> ListItem:
     icon = Icon(icon=f"wifi-strength-{network.bars}", color="on_surface")
-    return ListItem(title=network.ssid, leading=icon, on_tap=on_tap, **look)  # type: ignore[arg-type]
+    return ListItem(title=network.ssid, leading=icon, on_tap=on_tap, **look)
 
 
 def _open_details(system: System, network: Network) -> Callback:
@@ -237,8 +237,7 @@ class NetworkDashboard(Page):
         ),
         Choice(
             "Private DNS",
-            "global",
-            "private_dns_mode",
+            "global/private_dns_mode",
             (("off", "Off"), ("opportunistic", "Automatic")),
             default="opportunistic",
             question="Select Private DNS mode",

@@ -3,7 +3,7 @@
     class Privacy(Page):
         name = ".Settings$PrivacyDashboardActivity"
         title = "Privacy"
-        items = (Heading("Controls"), Toggle("Show passwords", "system", "show_password", default="1"))
+        items = (Heading("Controls"), Toggle("Show passwords", "system/show_password", default="1"))
 
 Where some of its rows come and go, a page says in `rows` what it shows; `items` then still holds all its toggles.
 """
@@ -78,16 +78,18 @@ class Note(Item):
 class Setting(Item):
     """An item that stands for a value in the settings tables."""
 
-    namespace: str
     setting: str
+    """`namespace/name`."""
     _: KW_ONLY
     default: str = "0"
 
     def value(self, system: System) -> str:
-        return system.settings.get(self.namespace, self.setting, self.default)
+        namespace, name = self.setting.split("/")
+        return system.settings.get(namespace, name, self.default)
 
     def write(self, system: System, value: str) -> None:
-        system.settings.put(self.namespace, self.setting, value)
+        namespace, name = self.setting.split("/")
+        system.settings.put(namespace, name, value)
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ class Level(Setting):
         text = self.value(system)
         level = min(int(text), self.top) if text.isdecimal() else 0
         slider = Slider(
-            key=f"{self.setting}_slider",
+            key=f"{self.setting.partition('/')[2]}_slider",
             description=self.title,
             value=level / self.top,
             on_change=lambda value: self.write(system, str(round(value * self.top))),

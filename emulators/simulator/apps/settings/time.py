@@ -12,7 +12,7 @@ from rlfactory.emulators.simulator.apps.kit.pickers import DatePick, TimePick, d
 from rlfactory.emulators.simulator.apps.settings.page import Act, Heading, Item, Page, Toggle
 from rlfactory.emulators.simulator.view.widgets import Dialog
 
-AUTO_TIME = Toggle("Set time automatically", "global", "auto_time", default="1")
+AUTO_TIME = Toggle("Set time automatically", "global/auto_time", default="1")
 
 
 def zone_summary(now: datetime) -> str:
@@ -53,7 +53,7 @@ class DateTimeSettings(Page):
             enabled=_by_hand,
         ),
         Heading("Time zone"),
-        Toggle("Set time zone automatically", "global", "auto_time_zone", default="1"),
+        Toggle("Set time zone automatically", "global/auto_time_zone", default="1"),
         Item(
             "Time zone",
             key="timezone",
@@ -63,8 +63,7 @@ class DateTimeSettings(Page):
         Heading("Time format"),
         Toggle(
             "Use 24-hour format",
-            "system",
-            "time_12_24",
+            "system/time_12_24",
             default="24",
             on="24",
             off="12",

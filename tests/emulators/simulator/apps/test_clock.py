@@ -37,8 +37,7 @@ def pick_time(finger: Finger, hour: int, minute: int) -> None:
 
 
 def test_an_alarm_is_added_and_labelled(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Add alarm")
+    finger.open(PACKAGE, "Add alarm")
     pick_time(finger, 6, 45)
     assert alarms(phone)["06:45"] == ("", True)
     finger.tap("Add label")
@@ -51,32 +50,24 @@ def test_an_alarm_is_added_and_labelled(phone: Phone, finger: Finger) -> None:
 
 
 def test_an_alarm_is_switched_off_and_on(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Alarm 07:00")
+    finger.open(PACKAGE, "Alarm 07:00")
     assert alarms(phone)["07:00"] == ("Work", False)
     finger.tap("Alarm 07:00")
     assert alarms(phone)["07:00"] == ("Work", True)
 
 
 def test_an_alarm_gets_another_time_days_and_sound(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("09:30")
+    finger.open(PACKAGE, "09:30")
     pick_time(finger, 10, 15)
     assert alarms(phone)["10:15"] == ("", True), "a changed alarm is on"
-    finger.tap("Saturday")
-    finger.tap("Sunday")
-    finger.tap("Bright Morning")
-    finger.tap("Orbit")
-    finger.tap("Vibrate")
+    finger.tap("Saturday", "Sunday", "Bright Morning", "Orbit", "Vibrate")
     changed = next(alarm for alarm in all_alarms(phone.system) if alarm.hour == 10)
     assert (changed.days, changed.ringtone, changed.vibrate) == (0b1100000, "Orbit", False)
     assert finger.sees("Sun, Sat")
 
 
 def test_an_alarm_is_deleted(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Expand alarm 07:00")
-    finger.tap("Delete")
+    finger.open(PACKAGE, "Expand alarm 07:00", "Delete")
     assert list(alarms(phone)) == ["09:30"]
 
 
@@ -113,8 +104,7 @@ def test_alarms_put_into_the_database_by_hand_are_shown(phone: Phone, finger: Fi
         )
     phone.system.force_stop(PACKAGE)
     finger.open(PACKAGE)
-    assert finger.sees("22:05")
-    assert finger.sees("Tide")
+    assert finger.sees("22:05", "Tide")
 
 
 def test_clearing_the_clock_leaves_no_alarm(phone: Phone, finger: Finger) -> None:
@@ -125,8 +115,7 @@ def test_clearing_the_clock_leaves_no_alarm(phone: Phone, finger: Finger) -> Non
 
 
 def test_the_timer_reads_as_the_contract_says(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Timer")
+    finger.open(PACKAGE, "Timer")
     assert not finger.sees("Start")
     for digit in "16035":
         finger.tap(key=f"timer_setup_digit_{digit}")
@@ -134,14 +123,12 @@ def test_the_timer_reads_as_the_contract_says(phone: Phone, finger: Finger) -> N
     assert read_out.text == "01h 60m 35s"
     finger.tap("Delete")
     assert finger.node(key="timer_setup_time").text == "00h 16m 03s"
-    assert finger.sees("0 hours, 16 minutes, 3 seconds")
-    assert finger.sees("Start")
+    assert finger.sees("0 hours, 16 minutes, 3 seconds", "Start")
     assert all_timers(phone.system) == ()
 
 
 def test_a_timer_runs_pauses_and_runs_out(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Timer")
+    finger.open(PACKAGE, "Timer")
     finger.tap(key="timer_setup_digit_1")
     finger.tap(key="timer_setup_digit_00")
     finger.tap("Start")
@@ -166,32 +153,25 @@ def test_a_timer_runs_pauses_and_runs_out(phone: Phone, finger: Finger) -> None:
 
 
 def test_a_second_timer_is_added_and_the_keypad_left(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Timer")
+    finger.open(PACKAGE, "Timer")
     finger.tap(key="timer_setup_digit_9")
-    finger.tap("Start")
-    finger.tap("Add timer")
+    finger.tap("Start", "Add timer")
     phone.key("BACK")
     assert finger.sees("9s Timer")
-    finger.tap("Add timer")
-    finger.tap("Cancel")
-    finger.tap("Add timer")
+    finger.tap("Add timer", "Cancel", "Add timer")
     finger.tap(key="timer_setup_digit_8")
     finger.tap("Start")
     assert [timer.length_ms for timer in all_timers(phone.system)] == [8000, 9000]
 
 
 def test_the_stopwatch_shows_what_the_contract_asks(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Stopwatch")
+    finger.open(PACKAGE, "Stopwatch")
     assert finger.sees("Start")
     assert len(finger.nodes("Stopwatch")) >= 2
     finger.tap("Start")
-    assert finger.sees("Pause")
-    assert finger.sees("Lap")
+    assert finger.sees("Pause", "Lap")
     phone.advance(61_250)
-    finger.tap("Lap")
-    finger.tap("Pause")
+    finger.tap("Lap", "Pause")
     assert finger.sees("Start")
     assert finger.texts("stopwatch_time_text") == ["01:03.25"]
     phone.system.home()
@@ -203,26 +183,20 @@ def test_the_stopwatch_shows_what_the_contract_asks(phone: Phone, finger: Finger
 
 
 def test_the_stopwatch_runs_on_while_nobody_looks(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Stopwatch")
-    finger.tap("Start")
+    finger.open(PACKAGE, "Stopwatch", "Start")
     phone.key("BACK")
     phone.system.force_stop(PACKAGE)
     phone.advance(30_000)
-    finger.open(PACKAGE)
-    finger.tap("Stopwatch")
+    finger.open(PACKAGE, "Stopwatch")
     assert finger.texts("stopwatch_time_text")[0] >= "00:32"
 
 
 def test_a_city_is_added_and_removed(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Clock")
-    finger.tap("Add city")
+    finger.open(PACKAGE, "Clock", "Add city")
     phone.type_text("tok")
     finger.tap("Tokyo")
     assert finger.sees("Tomorrow, +9 hrs")
-    finger.tap("Tokyo")
-    finger.tap("Remove")
+    finger.tap("Tokyo", "Remove")
     assert not finger.sees("Tokyo")
 
 
@@ -235,8 +209,7 @@ def test_intents_open_their_tabs(phone: Phone, finger: Finger) -> None:
 
 
 def test_a_snapshot_keeps_a_running_timer(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Timer")
+    finger.open(PACKAGE, "Timer")
     finger.tap(key="timer_setup_digit_9")
     finger.tap("Start")
     saved, shown = phone.snapshot(), finger.texts("timer_time_text")
@@ -248,13 +221,7 @@ def test_a_snapshot_keeps_a_running_timer(phone: Phone, finger: Finger) -> None:
 
 def test_12_hours_are_picked_with_am_and_pm(phone: Phone, finger: Finger) -> None:
     phone.state.settings.put("system", "time_12_24", "12")
-    finger.open(PACKAGE)
-    finger.tap("Add alarm")
-    finger.tap("AM")
-    finger.tap("7 o'clock")
-    finger.tap("minute 20")
-    finger.tap("PM")
-    finger.tap("OK")
+    finger.open(PACKAGE, "Add alarm", "AM", "7 o'clock", "minute 20", "PM", "OK")
     assert "19:20" in alarms(phone)
     assert finger.sees("7:20 PM")
 

@@ -37,14 +37,9 @@ def phones(phone: Phone) -> dict[str, str]:
 
 
 def test_a_contact_is_created_with_the_form(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Create contact")
-    for key, text in (("first_name", "Hugo"), ("last_name", "Larsen"), ("phone", "+1 212-555-0101")):
-        finger.tap(key=key)
-        phone.type_text(text)
-    finger.tap("Mobile Phone")
-    finger.tap("Work")
-    finger.tap("Save")
+    finger.open(PACKAGE, "Create contact")
+    finger.fill(first_name="Hugo", last_name="Larsen", phone="+1 212-555-0101")
+    finger.tap("Mobile Phone", "Work", "Save")
     assert finger.sees("Hugo Larsen")
     assert phones(phone)["Hugo Larsen"] == "+1 212-555-0101"
     saved = next(contact for contact in all_contacts(phone.system) if contact.given == "Hugo")
@@ -55,13 +50,9 @@ def test_a_contact_is_created_with_the_form(phone: Phone, finger: Finger) -> Non
 
 def test_the_form_keeps_its_hints_and_shows_the_label_of_a_draft(phone: Phone, finger: Finger) -> None:
     """AndroidWorld judges an unsaved form by these."""
-    finger.open(PACKAGE)
-    finger.tap("Create contact")
-    for key, text in (("first_name", "Ann"), ("last_name", "Lee"), ("phone", "4155550100")):
-        finger.tap(key=key)
-        phone.type_text(text)
-    finger.tap("Mobile Phone")
-    finger.tap("Home")
+    finger.open(PACKAGE, "Create contact")
+    finger.fill(first_name="Ann", last_name="Lee", phone="4155550100")
+    finger.tap("Mobile Phone", "Home")
     found = {(node.text, node.hint) for node in phone.ui_tree().walk() if node.hint}
     assert {("Ann", "First name"), ("Lee", "Last name"), ("4155550100", "Phone")} <= found
     label = finger.node("Home Phone")
@@ -82,12 +73,9 @@ def test_an_insert_intent_fills_the_form(phone: Phone, finger: Finger) -> None:
 
 
 def test_a_contact_is_changed(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Ben Carter")
-    finger.tap("Edit contact")
+    finger.open(PACKAGE, "Ben Carter", "Edit contact")
     finger.tap(key="phone")
-    finger.clear()
-    phone.type_text("917-555-0000")
+    finger.replace("917-555-0000")
     finger.tap("Save")
     assert finger.sees("917-555-0000")
     assert phones(phone)["Ben Carter"] == "917-555-0000"
@@ -95,59 +83,40 @@ def test_a_contact_is_changed(phone: Phone, finger: Finger) -> None:
 
 
 def test_leaving_a_changed_form_asks_first(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Create contact")
-    finger.tap(key="first_name")
-    phone.type_text("Nobody")
+    finger.open(PACKAGE, "Create contact")
+    finger.fill(first_name="Nobody")
     phone.key("BACK")  # closes the keyboard
     phone.key("BACK")
-    finger.tap("Keep editing")
-    finger.tap("Close")
-    finger.tap("Discard")
+    finger.tap("Keep editing", "Close", "Discard")
     assert finger.sees("Search contacts")
     assert "Nobody" not in names(phone)
 
 
 def test_an_empty_form_saves_nothing(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Create contact")
-    finger.tap("Save")
+    finger.open(PACKAGE, "Create contact", "Save")
     assert finger.sees("Search contacts")
     assert len(all_contacts(phone.system)) == 8
 
 
 def test_numbers_are_added_and_taken_out(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Priya Raman")
-    finger.tap("Edit contact")
-    finger.tap("Add phone")
-    finger.tap(key="phone_2")
-    phone.type_text("5105550111")
+    finger.open(PACKAGE, "Priya Raman", "Edit contact", "Add phone")
+    finger.fill(phone_2="5105550111")
     phone.key("BACK")
-    finger.tap("Delete Phone")
-    finger.tap("Save")
+    finger.tap("Delete Phone", "Save")
     saved = next(contact for contact in all_contacts(phone.system) if contact.given == "Priya")
     assert [number.value for number in saved.phones] == ["5105550111"]
 
 
 def test_a_contact_is_deleted_after_a_question(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Alice Moreno")
-    finger.tap("More options")
-    finger.tap("Delete")
-    finger.tap("Cancel")
+    finger.open(PACKAGE, "Alice Moreno", "More options", "Delete", "Cancel")
     assert "Alice Moreno" in names(phone)
-    finger.tap("More options")
-    finger.tap("Delete")
-    finger.tap("Delete")
+    finger.tap("More options", "Delete", "Delete")
     assert "Alice Moreno" not in names(phone)
     assert not finger.sees("Alice Moreno")
 
 
 def test_a_favorite_is_among_the_highlights(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Emma Lindqvist")
-    finger.tap("Add to favorites")
+    finger.open(PACKAGE, "Emma Lindqvist", "Add to favorites")
     phone.key("BACK")
     finger.tap("Highlights")
     assert finger.sees("Emma Lindqvist")
@@ -158,24 +127,20 @@ def test_a_favorite_is_among_the_highlights(phone: Phone, finger: Finger) -> Non
     ("query", "found"), [("lomb", "Chiara Lombardi"), ("0190", "Daniel Okoye"), ("harbor", "Daniel Okoye")]
 )
 def test_the_search_finds_by_name_number_and_company(phone: Phone, finger: Finger, query: str, found: str) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Search contacts")
+    finger.open(PACKAGE, "Search contacts")
     phone.type_text(query)
     assert finger.texts("cliv_name_textview") == [found]
 
 
 def test_calls_need_an_app_that_makes_them(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Mom")
-    finger.tap("Call")
+    finger.open(PACKAGE, "Mom", "Call")
     assert phone.state.view.toast == "No app can perform this action"
 
 
 def test_the_first_run_asks_its_questions(phone: Phone, finger: Finger) -> None:
     phone.system.clear_data(PACKAGE)
     assert phone.system.send(Intent(action="android.intent.action.VIEW", data="content://contacts/people/"))
-    finger.tap("Skip")
-    finger.tap("Don\u2019t allow")
+    finger.tap("Skip", "Don\u2019t allow")
     assert finger.sees("Search contacts")
     assert len(all_contacts(phone.system)) == 8, "contacts belong to the provider"
 
@@ -237,10 +202,8 @@ def test_a_lost_database_is_made_again(phone: Phone, finger: Finger) -> None:
 
 
 def test_a_snapshot_keeps_a_half_filled_form(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Create contact")
-    finger.tap(key="first_name")
-    phone.type_text("Kim")
+    finger.open(PACKAGE, "Create contact")
+    finger.fill(first_name="Kim")
     picture, saved = phone.rgb().copy(), phone.snapshot()
     finger.tap("Save")
     phone.restore(saved)

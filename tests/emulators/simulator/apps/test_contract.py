@@ -88,8 +88,7 @@ def test_alarms_are_edited_by_sqlite3_and_shown_after_a_restart(phone: Phone, fi
     run(phone, f"sqlite3 {ALARMS_DB} \"UPDATE alarm_templates SET label = 'Rowing', hour = 5 WHERE hour = 7\"")
     run(phone, "am force-stop com.google.android.deskclock")
     finger.open("com.google.android.deskclock")
-    assert finger.sees("05:00")
-    assert finger.sees("Rowing")
+    assert finger.sees("05:00", "Rowing")
     run(phone, "pm clear com.google.android.deskclock")
     assert run(phone, f"sqlite3 {ALARMS_DB} 'SELECT count(*) FROM alarm_templates'") == "0\n"
 
@@ -106,9 +105,7 @@ def test_a_database_pushed_in_place_of_the_old_one_is_used(phone: Phone, finger:
 def test_notes_written_by_the_shell_are_shown_and_deleted_for_real(phone: Phone, finger: Finger) -> None:
     run(phone, f"mkdir -p {NOTEBOOK} && echo 'Call the plumber' > {NOTEBOOK}/to_do.md")
     finger.open("net.gsantner.markor")
-    finger.long_press("to_do.md")
-    finger.tap("Delete")
-    finger.tap("OK")
+    finger.long_press("to_do.md", "Delete", "OK")
     assert "to_do.md" not in run(phone, f"find {NOTEBOOK} -type f -o -type d")
     run(phone, "find /storage/emulated/0/ -mindepth 1 -type f -delete")
     assert not finger.sees("ideas.txt")
@@ -116,20 +113,15 @@ def test_notes_written_by_the_shell_are_shown_and_deleted_for_real(phone: Phone,
 
 def test_reading_a_note_leaves_its_times_alone(phone: Phone, finger: Finger) -> None:
     before = run(phone, f"ls {NOTEBOOK} -ll -au")
-    finger.open("net.gsantner.markor")
-    finger.tap("weekly_plan.md")
+    finger.open("net.gsantner.markor", "weekly_plan.md")
     phone.key("BACK")
     assert run(phone, f"ls {NOTEBOOK} -ll -au") == before
 
 
 def test_files_are_deleted_and_moved_for_real(phone: Phone, finger: Finger) -> None:
     run(phone, "echo hello > /sdcard/Download/letter.txt")
-    finger.open("com.google.android.documentsui")
-    finger.scroll_to("Download")
-    finger.tap("Download")
-    finger.long_press("letter.txt")
-    finger.tap("Delete")
-    finger.tap("OK")
+    finger.open("com.google.android.documentsui", "Download")
+    finger.long_press("letter.txt", "Delete", "OK")
     assert phone.shell("ls /sdcard/Download/letter.txt").exit_code != 0
 
 

@@ -20,82 +20,54 @@ def names(phone: Phone, folder: str) -> list[str]:
     return phone.system.files.list(f"{STORAGE}/{folder}")
 
 
-def go_to(finger: Finger, folder: str) -> None:
-    finger.open(PACKAGE)
-    finger.scroll_to(folder)
-    finger.tap(folder)
-
-
 def test_the_drawer_leads_to_the_storage_by_the_models_name(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Show roots")
-    finger.tap("Images")
+    finger.open(PACKAGE, "Show roots", "Images")
     assert "sunset_pier.png" in finger.texts("title")
-    finger.tap("Show roots")
-    finger.tap("Pixel 6")
+    finger.tap("Show roots", "Pixel 6")
     assert {"Documents", "Download"} <= set(finger.texts("title"))
 
 
 def test_a_file_is_deleted_after_a_question(phone: Phone, finger: Finger) -> None:
-    go_to(finger, "Download")
+    finger.open(PACKAGE, "Download")
     finger.long_press("coffee_guide.txt")
     assert finger.sees("1 selected")
-    finger.tap("Delete")
-    finger.tap("OK")
+    finger.tap("Delete", "OK")
     assert names(phone, "Download") == ["boarding_pass.pdf", "train_times.csv"]
     assert not finger.sees("coffee_guide.txt")
 
 
 def test_a_file_is_moved(phone: Phone, finger: Finger) -> None:
-    go_to(finger, "Download")
-    finger.long_press("coffee_guide.txt")
-    finger.tap("More options")
-    finger.tap("Move to\u2026")
-    finger.scroll_to("Pictures")
-    finger.tap("Pictures")
-    finger.tap("Move")
+    finger.open(PACKAGE, "Download")
+    finger.long_press("coffee_guide.txt", "More options", "Move to\u2026", "Pictures", "Move")
     assert "coffee_guide.txt" in names(phone, "Pictures")
     assert "coffee_guide.txt" not in names(phone, "Download")
 
 
 def test_files_are_copied_and_numbered_when_the_name_is_taken(phone: Phone, finger: Finger) -> None:
     phone.system.files.write(f"{STORAGE}/Documents/train_times.csv", b"older")
-    go_to(finger, "Download")
-    finger.long_press("boarding_pass.pdf")
-    finger.tap("train_times.csv")
-    finger.tap("More options")
-    finger.tap("Copy to\u2026")
-    finger.tap("Documents")
-    finger.tap("Copy")
+    finger.open(PACKAGE, "Download")
+    finger.long_press("boarding_pass.pdf", "train_times.csv", "More options", "Copy to\u2026", "Documents", "Copy")
     assert {"boarding_pass.pdf", "train_times.csv", "train_times (1).csv"} <= set(names(phone, "Documents"))
     assert phone.system.files.read(f"{STORAGE}/Documents/train_times.csv") == b"older"
     assert len(names(phone, "Download")) == 3
 
 
 def test_a_transfer_can_be_given_up(phone: Phone, finger: Finger) -> None:
-    go_to(finger, "Download")
-    finger.long_press("coffee_guide.txt")
-    finger.tap("More options")
-    finger.tap("Move to\u2026")
-    finger.tap("Cancel")
+    finger.open(PACKAGE, "Download")
+    finger.long_press("coffee_guide.txt", "More options", "Move to\u2026", "Cancel")
     assert len(names(phone, "Download")) == 3
 
 
 def test_a_file_is_renamed(phone: Phone, finger: Finger) -> None:
-    go_to(finger, "Download")
-    finger.long_press("coffee_guide.txt")
-    finger.tap("More options")
-    finger.tap("Rename")
-    finger.clear()
-    phone.type_text("brewing.txt")
+    finger.open(PACKAGE, "Download")
+    finger.long_press("coffee_guide.txt", "More options", "Rename")
+    finger.replace("brewing.txt")
     finger.tap("OK")
     assert "brewing.txt" in names(phone, "Download")
 
 
 def test_a_folder_is_made(phone: Phone, finger: Finger) -> None:
-    go_to(finger, "Download")
-    finger.tap("More options")
-    finger.tap("New folder")
+    finger.open(PACKAGE, "Download", "More options", "New folder")
     phone.type_text("Invoices")
     finger.tap("OK")
     assert phone.system.files.is_dir(f"{STORAGE}/Download/Invoices")
@@ -106,27 +78,19 @@ def test_a_folder_is_made(phone: Phone, finger: Finger) -> None:
 
 
 def test_all_items_are_selected_and_deleted(phone: Phone, finger: Finger) -> None:
-    go_to(finger, "Download")
-    finger.tap("More options")
-    finger.tap("Select all")
-    finger.tap("Delete")
-    finger.tap("OK")
+    finger.open(PACKAGE, "Download", "More options", "Select all", "Delete", "OK")
     assert names(phone, "Download") == []
 
 
 def test_files_are_sorted(phone: Phone, finger: Finger) -> None:
-    go_to(finger, "Download")
-    finger.tap("Sort by")
-    finger.tap("Modified (oldest first)")
+    finger.open(PACKAGE, "Download", "Sort by", "Modified (oldest first)")
     assert finger.texts("title") == ["coffee_guide.txt", "train_times.csv", "boarding_pass.pdf"]
-    finger.tap("Sort by")
-    finger.tap("File name (Z to A)")
+    finger.tap("Sort by", "File name (Z to A)")
     assert finger.texts("title") == ["train_times.csv", "coffee_guide.txt", "boarding_pass.pdf"]
 
 
 def test_the_search_looks_below_the_folder(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Search")
+    finger.open(PACKAGE, "Search")
     phone.type_text("agreement")
     assert finger.texts("title") == ["rental_agreement.pdf"]
     phone.key("BACK")
@@ -135,8 +99,7 @@ def test_the_search_looks_below_the_folder(phone: Phone, finger: Finger) -> None
 
 
 def test_a_text_is_read_and_opened_in_notes(phone: Phone, finger: Finger) -> None:
-    go_to(finger, "Download")
-    finger.tap("train_times.csv")
+    finger.open(PACKAGE, "Download", "train_times.csv")
     assert "07:12" in finger.node(key="text").text
     finger.tap("Edit")
     assert phone.foreground.startswith("net.gsantner.markor/")
@@ -144,7 +107,7 @@ def test_a_text_is_read_and_opened_in_notes(phone: Phone, finger: Finger) -> Non
 
 @pytest.mark.parametrize(("folder", "name"), [("Pictures", "sunset_pier.png"), ("Documents", "rental_agreement.pdf")])
 def test_other_files_show_what_they_are(phone: Phone, finger: Finger, folder: str, name: str) -> None:
-    go_to(finger, folder)
+    finger.open(PACKAGE, folder)
     finger.tap(name)
     assert finger.sees(name)
     phone.key("BACK")
@@ -152,33 +115,26 @@ def test_other_files_show_what_they_are(phone: Phone, finger: Finger, folder: st
 
 
 def test_the_properties_of_a_file_are_shown(phone: Phone, finger: Finger) -> None:
-    go_to(finger, "Download")
-    finger.long_press("boarding_pass.pdf")
-    finger.tap("More options")
-    finger.tap("Get info")
+    finger.open(PACKAGE, "Download")
+    finger.long_press("boarding_pass.pdf", "More options", "Get info")
     assert finger.sees(f"{STORAGE}/Download")
     finger.tap("OK")
 
 
 def test_recent_files_are_newest_first(phone: Phone, finger: Finger) -> None:
     phone.system.files.write(f"{STORAGE}/Music/new.mp3", b"ID3")
-    finger.open(PACKAGE)
-    finger.tap("Show roots")
-    finger.tap("Recent")
+    finger.open(PACKAGE, "Show roots", "Recent")
     assert finger.texts("title")[0] == "new.mp3"
 
 
 def test_the_trail_leads_back(phone: Phone, finger: Finger) -> None:
-    go_to(finger, "Documents")
-    finger.tap("Markor")
-    finger.tap("Documents")
+    finger.open(PACKAGE, "Documents", "Markor", "Documents")
     assert "packing_list.txt" in finger.texts("title")
 
 
 def test_a_folder_deleted_behind_the_apps_back_is_left(phone: Phone, finger: Finger) -> None:
     phone.system.files.make_dirs(f"{STORAGE}/Download/Gone")
-    go_to(finger, "Download")
-    finger.tap("Gone")
+    finger.open(PACKAGE, "Download", "Gone")
     phone.system.files.remove(f"{STORAGE}/Download/Gone")
     phone.system.home()
     finger.open(PACKAGE)
@@ -186,11 +142,10 @@ def test_a_folder_deleted_behind_the_apps_back_is_left(phone: Phone, finger: Fin
 
 
 def test_a_snapshot_keeps_the_selection(phone: Phone, finger: Finger) -> None:
-    go_to(finger, "Download")
+    finger.open(PACKAGE, "Download")
     finger.long_press("coffee_guide.txt")
     saved = phone.snapshot()
-    finger.tap("Delete")
-    finger.tap("OK")
+    finger.tap("Delete", "OK")
     phone.restore(saved)
     assert finger.sees("1 selected")
     assert len(names(phone, "Download")) == 3
@@ -220,12 +175,8 @@ def test_unknown_kinds_are_named_by_their_extension() -> None:
 
 
 def test_a_full_storage_is_told_and_survived(phone: Phone, finger: Finger) -> None:
-    go_to(finger, "Download")
+    finger.open(PACKAGE, "Download")
     phone.system.files.capacity_bytes = phone.system.files.used_bytes()
-    finger.long_press("coffee_guide.txt")
-    finger.tap("More options")
-    finger.tap("Copy to\u2026")
-    finger.tap("Documents")
-    finger.tap("Copy")
+    finger.long_press("coffee_guide.txt", "More options", "Copy to\u2026", "Documents", "Copy")
     assert phone.state.view.toast == "No space left on device"
     assert "coffee_guide.txt" not in names(phone, "Documents")

@@ -28,8 +28,7 @@ def text(phone: Phone, name: str) -> str:
 
 
 def test_a_note_is_created_and_kept_when_left(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Create a new file or folder")
+    finger.open(PACKAGE, "Create a new file or folder")
     phone.type_text("garden")
     finger.tap("OK")
     phone.type_text("Plant bulbs\nin October")
@@ -42,8 +41,7 @@ def test_a_note_is_created_and_kept_when_left(phone: Phone, finger: Finger) -> N
 
 @pytest.mark.parametrize("leave", ["home", "save", "up"])
 def test_every_way_out_of_the_editor_keeps_the_text(phone: Phone, finger: Finger, leave: str) -> None:
-    finger.open(PACKAGE)
-    finger.tap("ideas.txt")
+    finger.open(PACKAGE, "ideas.txt")
     finger.tap(key=EDITOR)
     phone.key("MOVE_END")
     phone.type_text(" More.")
@@ -59,8 +57,7 @@ def test_every_way_out_of_the_editor_keeps_the_text(phone: Phone, finger: Finger
 
 def test_an_app_that_is_killed_loses_what_was_not_saved(phone: Phone, finger: Finger) -> None:
     before = text(phone, "ideas.txt")
-    finger.open(PACKAGE)
-    finger.tap("ideas.txt")
+    finger.open(PACKAGE, "ideas.txt")
     finger.tap(key=EDITOR)
     phone.type_text("lost")
     phone.system.force_stop(PACKAGE)
@@ -79,23 +76,19 @@ def test_looking_at_a_note_changes_nothing(phone: Phone, finger: Finger) -> None
 
 
 def test_a_plain_text_file_is_chosen_by_type_or_typed_extension(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Create a new file or folder")
+    finger.open(PACKAGE, "Create a new file or folder")
     phone.type_text("log")
-    finger.tap("Plain Text")
-    finger.tap("OK")
+    finger.tap("Plain Text", "OK")
     phone.key("HOME")
     phone.system.force_stop(PACKAGE)
-    finger.open(PACKAGE)
-    finger.tap("Create a new file or folder")
+    finger.open(PACKAGE, "Create a new file or folder")
     phone.type_text("typed.txt")
     finger.tap("OK")
     assert {"log.txt", "typed.txt"} <= set(notes(phone))
 
 
 def test_a_folder_is_created_and_entered(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Create a new file or folder")
+    finger.open(PACKAGE, "Create a new file or folder")
     phone.type_text("Work")
     finger.tap("Folder")
     assert phone.system.files.is_dir(f"{NOTEBOOK}/Work")
@@ -107,21 +100,27 @@ def test_a_folder_is_created_and_entered(phone: Phone, finger: Finger) -> None:
 
 def test_a_note_is_renamed(phone: Phone, finger: Finger) -> None:
     finger.open(PACKAGE)
-    finger.long_press("ideas.txt")
-    finger.tap("Rename")
-    finger.clear()
-    phone.type_text("plans.txt")
+    finger.long_press("ideas.txt", "Rename")
+    finger.replace("plans.txt")
     finger.tap("OK")
     assert "plans.txt" in notes(phone)
     assert "ideas.txt" not in notes(phone)
 
 
+@pytest.mark.parametrize("name", [".. ", " ", "a/b"])
+def test_a_bad_name_is_not_offered(phone: Phone, finger: Finger, name: str) -> None:
+    finger.open(PACKAGE)
+    finger.long_press("ideas.txt", "Rename")
+    finger.replace(name)
+    finger.tap("OK")
+    assert finger.sees("Rename"), "the dialog stays"
+    assert len(notes(phone)) == 3
+
+
 def test_a_name_that_is_taken_is_refused(phone: Phone, finger: Finger) -> None:
     finger.open(PACKAGE)
-    finger.long_press("ideas.txt")
-    finger.tap("Rename")
-    finger.clear()
-    phone.type_text("weekly_plan.md")
+    finger.long_press("ideas.txt", "Rename")
+    finger.replace("weekly_plan.md")
     finger.tap("OK")
     assert phone.state.view.toast == "An item with this name already exists"
     assert len(notes(phone)) == 3
@@ -131,25 +130,16 @@ def test_notes_are_moved_into_a_folder(phone: Phone, finger: Finger) -> None:
     phone.system.files.make_dirs(f"{NOTEBOOK}/Archive")
     before = phone.system.files.stat(f"{NOTEBOOK}/ideas.txt")
     finger.open(PACKAGE)
-    finger.long_press("ideas.txt")
-    finger.tap("shopping_list.md")
-    finger.tap("Move")
-    finger.tap("Archive")
-    finger.tap("Here")
+    finger.long_press("ideas.txt", "shopping_list.md", "Move", "Archive", "Here")
     assert phone.system.files.list(f"{NOTEBOOK}/Archive") == ["ideas.txt", "shopping_list.md"]
     assert phone.system.files.stat(f"{NOTEBOOK}/Archive/ideas.txt") == before, "a moved note keeps its times"
 
 
 def test_all_notes_are_deleted_after_a_question(phone: Phone, finger: Finger) -> None:
     finger.open(PACKAGE)
-    finger.long_press("ideas.txt")
-    finger.tap("More options")
-    finger.tap("Select all")
-    finger.tap("Delete")
-    finger.tap("Cancel")
+    finger.long_press("ideas.txt", "More options", "Select all", "Delete", "Cancel")
     assert len(notes(phone)) == 3
-    finger.tap("Delete")
-    finger.tap("OK")
+    finger.tap("Delete", "OK")
     assert notes(phone) == []
     assert finger.sees("This folder is empty")
 
@@ -162,22 +152,18 @@ def test_notes_are_sorted_by_date_and_turned_around(phone: Phone, finger: Finger
 
     finger.open(PACKAGE)
     assert shown() == ["ideas.txt", "shopping_list.md", "weekly_plan.md"]
-    finger.tap("Sort by")
-    finger.tap("Date")
+    finger.tap("Sort by", "Date")
     assert shown() == ["shopping_list.md", "weekly_plan.md", "ideas.txt"]
-    finger.tap("Sort by")
-    finger.tap("Reverse order")
+    finger.tap("Sort by", "Reverse order")
     assert shown() == ["ideas.txt", "weekly_plan.md", "shopping_list.md"]
 
 
 def test_notes_are_found_by_name_in_all_folders(phone: Phone, finger: Finger) -> None:
     phone.system.files.make_dirs(f"{NOTEBOOK}/Deep")
     phone.system.files.write(f"{NOTEBOOK}/Deep/secret_plan.md", b"x")
-    finger.open(PACKAGE)
-    finger.tap("Search")
+    finger.open(PACKAGE, "Search")
     phone.type_text("plan")
-    assert finger.sees("secret_plan.md")
-    assert finger.sees("weekly_plan.md")
+    assert finger.sees("secret_plan.md", "weekly_plan.md")
     assert not finger.sees("ideas.txt")
 
 
@@ -185,15 +171,13 @@ def test_files_pushed_behind_the_apps_back_are_shown(phone: Phone, finger: Finge
     finger.open(PACKAGE)
     phone.system.files.write(f"{NOTEBOOK}/pushed.md", b"from a computer")
     phone.system.force_stop(PACKAGE)
-    finger.open(PACKAGE)
-    finger.tap("pushed.md")
+    finger.open(PACKAGE, "pushed.md")
     assert finger.node(key=EDITOR).text == "from a computer"
 
 
 def test_bytes_that_are_no_utf8_survive_an_edit(phone: Phone, finger: Finger) -> None:
     phone.system.files.write(f"{NOTEBOOK}/old.txt", b"caf\xe9")
-    finger.open(PACKAGE)
-    finger.tap("old.txt")
+    finger.open(PACKAGE, "old.txt")
     finger.tap(key=EDITOR)
     phone.key("MOVE_END")
     phone.type_text("!")
@@ -202,24 +186,18 @@ def test_bytes_that_are_no_utf8_survive_an_edit(phone: Phone, finger: Finger) ->
 
 
 def test_the_toolbar_starts_a_list(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Create a new file or folder")
+    finger.open(PACKAGE, "Create a new file or folder")
     phone.type_text("list")
-    finger.tap("OK")
-    finger.tap("Checkbox list")
+    finger.tap("OK", "Checkbox list")
     phone.type_text("milk")
     phone.key("HOME")
     assert text(phone, "list.md") == "- [ ] milk"
 
 
 def test_a_note_is_copied_to_the_clipboard(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("ideas.txt")
-    finger.tap("More options")
-    finger.tap("Copy all")
+    finger.open(PACKAGE, "ideas.txt", "More options", "Copy all")
     assert phone.system.clipboard == text(phone, "ideas.txt")
-    finger.tap("More options")
-    finger.tap("Info")
+    finger.tap("More options", "Info")
     assert finger.sees("OK")
 
 
@@ -235,8 +213,7 @@ def test_the_first_run_goes_as_the_contract_says(phone: Phone, finger: Finger) -
 
 
 def test_a_snapshot_keeps_an_unsaved_note(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("ideas.txt")
+    finger.open(PACKAGE, "ideas.txt")
     finger.tap(key=EDITOR)
     phone.type_text("unsaved ")
     saved = phone.snapshot()

@@ -22,44 +22,50 @@ def setting(phone: Phone, namespace: str, key: str) -> str:
     return phone.state.settings.get(namespace, key)
 
 
-def test_wifi_is_turned_off_and_on_by_the_way_a_person_goes(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Network & internet")
-    finger.tap("Internet")
+@pytest.mark.parametrize(
+    ("way", "changed", "value", "seen"),
+    [
+        (("Network & internet", "Internet", "Wi-Fi"), "global/wifi_on", "0", "Saved networks"),
+        (("Network & internet", "Internet", "Wi-Fi", "Wi-Fi"), "global/wifi_on", "1", "Connected"),
+        (("Network & internet", "Private DNS", "Off"), "global/private_dns_mode", "off", "Private DNS"),
+        (("Network & internet", "Airplane mode"), "global/airplane_mode_on", "1", "Airplane mode is on"),
+        (("Network & internet", "Airplane mode"), "global/wifi_on", "0", "Airplane mode is on"),
+        (("Network & internet", "Airplane mode", "Airplane mode"), "global/wifi_on", "1", "AndroidWifi"),
+        (("Connected devices", "Connection preferences", "Bluetooth", "Use Bluetooth"), "global/bluetooth_on", "0", ""),
+        (
+            ("Display", "Screen timeout", "2 minutes"),
+            "system/screen_off_timeout",
+            "120000",
+            "After 2 minutes of inactivity",
+        ),
+        (("Display", "Display size and text", "Make larger"), "system/font_scale", "1.15", "Large"),
+        (("Sound & vibration", "Phone ringtone", "Helium"), "system/ringtone", "Helium", "Helium"),
+    ],
+)
+def test_a_setting_is_changed_by_the_way_a_person_goes(
+    phone: Phone, finger: Finger, way: tuple[str, ...], changed: str, value: str, seen: str
+) -> None:
+    finger.open(PACKAGE, *way)
+    assert setting(phone, *changed.split("/")) == value
+    assert not seen or finger.sees(seen)
+
+
+def test_networks_in_range_are_shown_only_with_wifi_on(phone: Phone, finger: Finger) -> None:
+    finger.open(PACKAGE, "Network & internet", "Internet")
+    assert finger.sees("CoffeeHouse Guest")
     finger.tap("Wi-Fi")
-    assert setting(phone, "global", "wifi_on") == "0"
     assert not finger.sees("CoffeeHouse Guest")
-    finger.tap("Wi-Fi")
-    assert setting(phone, "global", "wifi_on") == "1"
-    assert finger.sees("Connected")
 
 
-def test_bluetooth_is_found_below_connection_preferences(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Connected devices")
-    finger.tap("Connection preferences")
-    finger.tap("Bluetooth")
-    finger.tap("Use Bluetooth")
-    assert setting(phone, "global", "bluetooth_on") == "0"
-    phone.key("BACK")
-    assert finger.sees("Off")
-
-
-def test_airplane_mode_takes_the_radios_with_it(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Network & internet")
-    finger.tap("Airplane mode")
-    assert setting(phone, "global", "airplane_mode_on") == "1"
-    assert setting(phone, "global", "wifi_on") == "0"
-    finger.tap("Airplane mode")
-    assert setting(phone, "global", "wifi_on") == "1"
+@pytest.mark.parametrize("mode", ["hostname", ""])
+def test_a_page_shows_a_value_that_it_does_not_offer(phone: Phone, finger: Finger, mode: str) -> None:
+    phone.state.settings.put("global", "private_dns_mode", mode)
+    finger.open(PACKAGE, "Network & internet")
+    assert finger.sees("Private DNS", *([mode] if mode else []))
 
 
 def test_the_brightness_slider_reaches_both_ends_exactly(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.scroll_to("Display")
-    finger.tap("Display")
-    finger.tap("Brightness level")
+    finger.open(PACKAGE, "Display", "Brightness level")
     track = finger.node(key="brightness_slider").bounds
     phone.tap(track.right - 2, track.center[1])
     assert setting(phone, "system", "screen_brightness") == "255"
@@ -77,21 +83,9 @@ def test_dark_theme_changes_the_setting_and_the_picture(phone: Phone, finger: Fi
     assert phone.rgb().mean() < light / 2
 
 
-def test_screen_timeout_is_chosen_from_a_list(phone: Phone, finger: Finger) -> None:
-    phone.system.start(SECTIONS[7].page)
-    finger.tap("Screen timeout")
-    finger.tap("2 minutes")
-    assert setting(phone, "system", "screen_off_timeout") == "120000"
-    assert finger.sees("After 2 minutes of inactivity")
-
-
 def test_the_phone_is_renamed(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.scroll_to("About phone")
-    finger.tap("About phone")
-    finger.tap("Device name")
-    finger.clear()
-    phone.type_text("Blue Pixel")
+    finger.open(PACKAGE, "About phone", "Device name")
+    finger.replace("Blue Pixel")
     finger.tap("OK")
     assert setting(phone, "global", "device_name") == "Blue Pixel"
     assert finger.sees("Blue Pixel")
@@ -123,8 +117,7 @@ def test_a_secured_network_asks_for_its_password(phone: Phone, finger: Finger) -
     finger.tap("Connect")
     assert finger.sees("Connect"), "a short password must not do"
     phone.type_text("er-than-that")
-    finger.tap("Connect")
-    finger.tap("Home-5G")
+    finger.tap("Connect", "Home-5G")
     assert finger.sees("Network details")
     finger.tap("Forget")
     assert not finger.sees("Connected")
@@ -136,22 +129,17 @@ def test_a_device_is_paired_and_forgotten(phone: Phone, finger: Finger) -> None:
     phone.system.start(SECTIONS[1].page)
     finger.tap("Pair new device")
     assert setting(phone, "global", "bluetooth_on") == "1"
-    finger.tap("MX Keys")
-    finger.tap("Pair")
+    finger.tap("MX Keys", "Pair")
     phone.key("BACK")
-    finger.tap("Forget MX Keys")
-    finger.tap("Forget device")
+    finger.tap("Forget MX Keys", "Forget device")
     assert not finger.sees("MX Keys")
 
 
 def test_date_and_time_are_set_by_hand(phone: Phone, finger: Finger) -> None:
     assert phone.system.send(Intent(action="android.settings.DATE_SETTINGS"))
-    finger.tap("Set time automatically")
-    finger.tap("Date")
-    finger.tap("Next month")
+    finger.tap("Set time automatically", "Date", "Next month")
     finger.tap(key="day_3")
-    finger.tap("OK")
-    finger.tap("Time")
+    finger.tap("OK", "Time")
     finger.tap(key="hour_8")
     finger.tap(key="minute_5")
     finger.tap("OK")
@@ -162,8 +150,7 @@ def test_date_and_time_are_set_by_hand(phone: Phone, finger: Finger) -> None:
 
 
 def test_the_search_finds_pages(phone: Phone, finger: Finger) -> None:
-    finger.open(PACKAGE)
-    finger.tap("Search settings")
+    finger.open(PACKAGE, "Search settings")
     phone.type_text("wifi")
     finger.tap(key="search_result")
     assert phone.foreground.endswith("$WifiSettingsActivity")
@@ -174,25 +161,26 @@ def test_apps_are_listed_stopped_and_cleared(phone: Phone, finger: Finger) -> No
     assert phone.system.send(
         Intent(action="android.settings.APPLICATION_DETAILS_SETTINGS", data="package:net.gsantner.markor")
     )
-    finger.tap("Force stop")
-    finger.tap("OK")
+    finger.tap("Force stop", "OK")
     assert "net.gsantner.markor" not in phone.state.packages.processes
-    finger.open(PACKAGE)
-    finger.tap("Apps")
-    finger.tap("Markor")
-    finger.tap("Clear storage")
-    finger.tap("Delete")
-    finger.tap("Open")
+    finger.open(PACKAGE, "Apps", "Markor", "Clear storage", "Delete", "Open")
     assert finger.sees("NEXT"), "an app without data starts with its introduction"
 
 
-@pytest.mark.parametrize("page", [page for page in SETTINGS.activities if issubclass(page, Page)])
+def toggles(page: type[Page]) -> list[Toggle]:
+    return [item for item in page.items if isinstance(item, Toggle)]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in SETTINGS.activities if issubclass(page, Page) and toggles(page)],
+    ids=lambda page: page.__name__,
+)
 def test_each_switch_of_a_page_turns_on_and_off(phone: Phone, finger: Finger, page: type[Page]) -> None:
     before = {name: phone.state.settings.items(name) for name in NAMESPACES}
     phone.system.start(page)
-    for toggle in (item for item in page.items if isinstance(item, Toggle)):
+    for toggle in toggles(page):
         was = toggle.checked(phone.system)
-        finger.scroll_to(toggle.title)
         finger.tap(toggle.title)
         assert toggle.checked(phone.system) != was, toggle.title
         assert finger.node(key=f"{toggle.id}_switch").checked != was
