@@ -37,10 +37,12 @@ def test_tasks_need_neither_torch_nor_ray() -> None:
     assert len(json.loads(done.stdout)) >= 24
 
 
-def test_tasks_as_a_table_names_every_task() -> None:
-    names = [task["name"] for task in json.loads(rlfactory("tasks", "--json"))]
-    table = rlfactory("tasks")
-    assert [name for name in names if name not in table] == []
+def test_tasks_as_a_table_have_a_line_each_where_there_is_no_terminal() -> None:
+    tasks = json.loads(rlfactory("tasks", "--json"))
+    lines = rlfactory("tasks").splitlines()
+    shown = {line.split()[0]: line for line in lines[2:]}
+    assert shown.keys() == {task["name"] for task in tasks}
+    assert [task["name"] for task in tasks if not shown[task["name"]].rstrip().endswith(task["description"])] == []
 
 
 def test_version() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import socket
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.table import Table
 
 from rlfactory.emulators.simulator.wire.health import pulse, serve_pulse
 from rlfactory.emulators.sources import preflight
@@ -20,13 +22,14 @@ from rlfactory.processes.docker.engine import Engine
 from rlfactory.processes.docker.owner import Owner
 from rlfactory.processes.docker.spec import CellInfo, ContainerLimits
 from rlfactory.processes.errors import EngineUnavailable
+from rlfactory.tables import print_table
 
 
-def shown(table: object) -> str:
-    console = Console(width=160)
-    with console.capture() as capture:
-        console.print(table)
-    return capture.get()
+def shown(table: Table) -> str:
+    """Return what is printed where there is no terminal."""
+    with io.StringIO() as out:
+        print_table(table, Console(file=out))
+        return out.getvalue()
 
 
 def test_phones_are_spread_over_containers() -> None:
@@ -145,6 +148,13 @@ def test_tables_show_phones_and_what_is_wrong_with_them() -> None:
         assert words in text
     info: dict[str, object] = {"serial": "R5CT", "state": "device", "model": "Pixel", "sdk": 34}
     assert "1080x2400" in shown(attached_table([{**info, "width_px": 1080, "height_px": 2400}]))
+
+
+def test_a_phone_has_one_line_of_a_table_however_long_its_names_are(long="rlfactory-" + "x" * 90) -> None:
+    row: dict[str, object] = {"serial": "10.0.0.2:5555", "container": long, "scope": "standing", "state": "running"}
+    text = shown(phones_table([{**row, "age_s": 5.0, "memory_mb": 26.4, "image": long}]))
+    (line,) = (line for line in text.splitlines() if "10.0.0.2:5555" in line)
+    assert long in line and "x" * 90 in line.split()[-1]
 
 
 async def test_the_pulse_tells_how_many_phones_there_are() -> None:
