@@ -27,10 +27,10 @@ import psutil
 from benchmarks.chaos_faults import Containers, Fault, Processes, faults
 from benchmarks.chaos_service import ServiceUnderFire, Transport
 from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError
-from rlfactory.envs.api.types import Observation, Reward, SessionOptions, StepResult, ToolCall
+from rlfactory.envs.api.types import SessionOptions, StepResult, ToolCall
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import OracleStuck, solve
-from rlfactory.envs.tasks.ui_driver import PlayableSession
+from rlfactory.envs.tasks.ui_driver import PlayableSession, SessionWrapper
 
 SUITE = "phone"
 SANDBOX_SUITE = "math_code"
@@ -95,27 +95,15 @@ class Play:
         return (bisect_left(self.steps_at_s, to_s) - bisect_left(self.steps_at_s, from_s)) / (to_s - from_s)
 
 
-class CountedSession:
+class CountedSession(SessionWrapper):
     """A session whose steps are counted; an oracle plays on it."""
 
     def __init__(self, session: PlayableSession, play: Play) -> None:
-        self._session = session
+        super().__init__(session)
         self._play = play
 
-    @property
-    def observation(self) -> Observation:
-        return self._session.observation
-
-    @property
-    def reward(self) -> Reward:
-        return self._session.reward
-
-    @property
-    def options(self) -> SessionOptions:
-        return self._session.options
-
     async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult:
-        result = await self._session.step(calls, timeout_s=timeout_s)
+        result = await super().step(calls, timeout_s=timeout_s)
         self._play.steps_at_s.append(time.monotonic())
         return result
 

@@ -19,9 +19,10 @@ import psutil
 
 from benchmarks.figures import Spread, spread
 from benchmarks.phone_process import PhoneFigures
-from rlfactory.envs.api.types import Observation, Reward, SessionOptions, StepResult, StepTiming, ToolCall
+from rlfactory.envs.api.types import Observation, SessionOptions, StepResult, StepTiming, ToolCall
 from rlfactory.envs.client import EnvClient, Session
 from rlfactory.envs.client.oracle import OracleStuck, solve
+from rlfactory.envs.tasks.ui_driver import SessionWrapper
 from rlfactory.trainer.run.local_service import LocalService, ServiceConfig, local_service
 
 SIZES = ("1080x2400", "540x1200")
@@ -76,28 +77,16 @@ class Samples:
             self.new_screens += 1
 
 
-class TimedSession:
+class TimedSession(SessionWrapper):
     """A session whose steps are timed; an oracle plays on it."""
 
     def __init__(self, session: Session, samples: Samples) -> None:
-        self._session = session
+        super().__init__(session)
         self._samples = samples
-
-    @property
-    def observation(self) -> Observation:
-        return self._session.observation
-
-    @property
-    def reward(self) -> Reward:
-        return self._session.reward
-
-    @property
-    def options(self) -> SessionOptions:
-        return self._session.options
 
     async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult:
         started_s = time.perf_counter()
-        result = await self._session.step(calls, timeout_s=timeout_s)
+        result = await super().step(calls, timeout_s=timeout_s)
         self._samples.step_s.append(time.perf_counter() - started_s)
         self._samples.timings.append(result.timing)
         self._samples.see(result.observation)

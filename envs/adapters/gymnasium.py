@@ -68,7 +68,6 @@ class EnvironmentGym(gymnasium.Env[Seen, str]):
         self._options = options or SessionOptions()
         self._client = EnvClient(address, trust=trust)
         self._session: Session | None = None
-        self._total = 0.0
         self._image = np.zeros((1, 1, 3), np.uint8)
         try:
             self._wait(self._client.__aenter__())
@@ -91,7 +90,6 @@ class EnvironmentGym(gymnasium.Env[Seen, str]):
         super().reset(seed=seed)
         drawn = seed if seed is not None else int(self.np_random.integers(MAX_SEED))
         session = self._wait(self._begin(drawn))
-        self._total = session.reward.total
         tools = [
             {"name": each.name, "description": each.description, "parameters": dict(each.parameters)}
             for each in session.tools
@@ -106,9 +104,8 @@ class EnvironmentGym(gymnasium.Env[Seen, str]):
         calls, complaint = read_action(action)
         result = self._wait(self._session.step(calls))
         said = complaint or "\n".join(each.text for each in result.results)
-        gained, self._total = result.reward.total - self._total, result.reward.total
         over = result.state is EpisodeState.FINISHED, result.state is EpisodeState.TRUNCATED
-        return self._seen(said, result.observation), gained, *over, _info(result)
+        return self._seen(said, result.observation), self._session.gained, *over, _info(result)
 
     def render(self) -> Any:
         """Return the screen as RGB, uint8 [H, W, 3], if the render mode is "rgb_array"."""

@@ -48,7 +48,6 @@ class Episode:
         self.id = episode_id or session.id
         self.lock = asyncio.Lock()
         self._session = session
-        self._total = session.reward.total
 
     def first(self) -> dict[str, Any]:
         session = self._session
@@ -68,8 +67,7 @@ class Episode:
             ToolCall(id=str(index), name=each.name, arguments=each.arguments) for index, each in enumerate(action.calls)
         ]
         result = await session.step(calls, timeout_s=timeout_s)
-        gained, self._total = result.reward.total - self._total, result.reward.total
-        return wire.answered(wire.played(action, result), reward=gained, done=session.over)
+        return wire.answered(wire.played(action, result), reward=session.gained, done=session.over)
 
     def state(self) -> dict[str, Any]:
         session = self._session

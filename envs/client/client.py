@@ -14,7 +14,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
@@ -117,6 +117,10 @@ class WatchEvent:
     message: str
     dropped: int
     """Events lost before this one, because the watcher read too slowly."""
+
+
+_PHONE_FIELDS: Final = tuple(each.name for each in fields(PhoneStatus))
+_EVENT_FIELDS: Final = tuple(each.name for each in fields(WatchEvent))
 
 
 class EnvClient:
@@ -257,30 +261,10 @@ class EnvClient:
     async def status(self) -> ServiceStatus:
         """Return the state of the service."""
         message = await self._repeatable(lambda: self._open_stub().Status, pb.StatusRequest())
-        phones = tuple(
-            PhoneStatus(
-                serial=phone.serial,
-                state=phone.state,
-                session=phone.session,
-                age_s=phone.age_s,
-                resets=phone.resets,
-                failures=phone.failures,
-                recycled=phone.recycled,
-                memory_bytes=phone.memory_bytes,
-                last_error=phone.last_error,
-                host=phone.host,
-            )
-            for phone in message.phones
-        )
         return ServiceStatus(
-            version=message.version,
-            uptime_s=message.uptime_s,
-            sessions=message.sessions,
-            max_sessions=message.max_sessions,
-            phones=phones,
+            **convert.same(message, ("version", "uptime_s", "sessions", "max_sessions", "waiting", "starts_paused_s")),
+            phones=tuple(PhoneStatus(**convert.same(phone, _PHONE_FIELDS)) for phone in message.phones),
             counters=dict(message.counters),
-            waiting=message.waiting,
-            starts_paused_s=message.starts_paused_s,
         )
 
     @asynccontextmanager
@@ -307,13 +291,7 @@ class EnvClient:
     async def _events(self, stream: Any) -> AsyncIterator[WatchEvent]:
         try:
             async for event in stream:
-                yield WatchEvent(
-                    time_s=event.time_s,
-                    session=event.session,
-                    kind=event.kind,
-                    message=event.message,
-                    dropped=event.dropped,
-                )
+                yield WatchEvent(**convert.same(event, _EVENT_FIELDS))
         except grpc.aio.AioRpcError as error:
             raise _ours(error, self.address) from None
 

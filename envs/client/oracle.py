@@ -13,7 +13,7 @@ from rlfactory.envs.api.errors import EpisodeOver
 from rlfactory.envs.api.types import EpisodeState, Observation, Reward, SessionOptions, Split, StepResult, ToolCall
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
-from rlfactory.envs.tasks.ui_driver import OracleStuck, PlayableSession, UiDriver
+from rlfactory.envs.tasks.ui_driver import OracleStuck, PlayableSession, SessionWrapper, UiDriver
 
 __all__ = ["EpisodeRecord", "OracleStuck", "RecordedStep", "play", "solve"]
 
@@ -102,26 +102,14 @@ async def play(
         )
 
 
-class _Recorder:
+class _Recorder(SessionWrapper):
     """A session that keeps what was played."""
 
     def __init__(self, session: PlayableSession) -> None:
-        self._session = session
+        super().__init__(session)
         self.steps: list[RecordedStep] = []
 
-    @property
-    def observation(self) -> Observation:
-        return self._session.observation
-
-    @property
-    def reward(self) -> Reward:
-        return self._session.reward
-
-    @property
-    def options(self) -> SessionOptions:
-        return self._session.options
-
     async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult:
-        result = await self._session.step(calls, timeout_s=timeout_s)
+        result = await super().step(calls, timeout_s=timeout_s)
         self.steps.append(RecordedStep(calls=tuple(calls), result=result))
         return result

@@ -53,6 +53,8 @@ class Session:
         self.seq: int = parent.seq if parent else 0
         """The seq of the last step."""
         self.reward: Reward = parent.reward if parent else Reward()
+        self.gained = 0.0
+        """What the last step raised the total by."""
         self.state: EpisodeState = parent.state if parent else EpisodeState.RUNNING
         if begun is not None:
             self._take(begun)
@@ -129,6 +131,7 @@ class Session:
                 raise
             raise InfrastructureError(f"the service has forgotten session {self.id}; was it restarted?") from error
         self.seq += 1
+        self.gained = result.reward.total - self.reward.total
         self.observation, self.reward, self.state = result.observation, result.reward, result.state
         return result
 

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from rlfactory.emulators.device.device import Device, ImageSpec, Screen
 from rlfactory.emulators.device.ui import to_xml
 from rlfactory.envs.api.coordinates import ScreenSize
 from rlfactory.envs.api.types import ImageRef, Observation, SessionOptions
 from rlfactory.envs.service.limits import Limits
-
-
-class Observer(Protocol):
-    """Makes a session's observations."""
-
-    latest: Observation
-
-    async def look(self, *, timeout_s: float) -> Observation:
-        """Observe, and keep it as the latest. Raises: DeviceError."""
-        ...
 
 
 class PhoneObserver:
@@ -37,6 +25,7 @@ class PhoneObserver:
         self._image_px = (0, 0)
 
     async def look(self, *, timeout_s: float) -> Observation:
+        """Observe, and keep it as the latest. Raises: DeviceError."""
         screen = await self._device.observe(self._spec, with_tree=self._options.with_tree, timeout_s=timeout_s)
         self._image_px = screen.image.width_px, screen.image.height_px
         self.latest = Observation(

@@ -6,6 +6,7 @@ import importlib.metadata
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import asdict
 from functools import wraps
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
@@ -163,28 +164,12 @@ class EnvService(pb_grpc.EnvServiceServicer):
             await _abort(context, error)
         await context.send_initial_metadata((WATCHING,))  # tells the client that it misses nothing from here on
         async for event in events:
-            yield pb.Event(
-                time_s=event.time_s,
-                session=event.session,
-                kind=event.kind,
-                message=event.message,
-                dropped=event.dropped,
-            )
+            yield pb.Event(**asdict(event))
 
 
 def _phone_to_pb(phone: PhoneStatus, session: str) -> pb.Phone:
-    return pb.Phone(
-        serial=phone.serial,
-        state=STATE_NAMES[phone.state],
-        session=session,
-        age_s=phone.age_s,
-        resets=phone.resets,
-        failures=phone.failures,
-        recycled=phone.recycled,
-        memory_bytes=phone.memory_bytes,
-        last_error=phone.last_error,
-        host=phone.host,
-    )
+    names = ("serial", "age_s", "resets", "failures", "recycled", "memory_bytes", "last_error", "host")
+    return pb.Phone(**convert.same(phone, names), state=STATE_NAMES[phone.state], session=session)
 
 
 def _version() -> str:

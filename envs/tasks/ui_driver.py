@@ -42,6 +42,28 @@ class PlayableSession(Protocol):
     async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult: ...
 
 
+class SessionWrapper:
+    """A session that does more at each step: subclasses override `step`."""
+
+    def __init__(self, session: PlayableSession) -> None:
+        self.inner = session
+
+    @property
+    def observation(self) -> Observation:
+        return self.inner.observation
+
+    @property
+    def reward(self) -> Reward:
+        return self.inner.reward
+
+    @property
+    def options(self) -> SessionOptions:
+        return self.inner.options
+
+    async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult:
+        return await self.inner.step(calls, timeout_s=timeout_s)
+
+
 class UiDriver:
     """What an oracle drives a phone by. Each method but `find` and `sees` is one step of the session, or several.
 

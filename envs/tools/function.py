@@ -21,13 +21,13 @@ import inspect
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
+import docstring_parser
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
 from rlfactory.envs.api.types import JSON, ToolSchema
-from rlfactory.envs.tools.docstring import Described, described
 from rlfactory.envs.tools.runtime.policy import DEFAULT_POLICY, ToolPolicy
 from rlfactory.envs.tools.runtime.threads import in_thread
 from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolFactory
@@ -35,6 +35,24 @@ from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """What every model family accepts as a tool's name."""
 MAX_COMPLAINTS: Final = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Described:
+    """What a docstring says, in whichever of the usual styles."""
+
+    summary: str = ""
+    """All that stands before the first section, as one line."""
+    arguments: Mapping[str, str] = field(default_factory=dict)
+
+
+def described(thing: object) -> Described:
+    """Return what a function's or class's own docstring says."""
+    parsed = docstring_parser.parse(getattr(thing, "__doc__", None) or "")
+    return Described(
+        summary=" ".join((parsed.description or "").split()),
+        arguments={each.arg_name: " ".join((each.description or "").split()) for each in parsed.params},
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -16,11 +16,6 @@ from rlfactory.envs.tools.runtime.threads import in_thread
 from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolFactory
 
 
-def is_qwen_tool(subject: object) -> bool:
-    """Tell whether a class has what Qwen-Agent asks of a tool."""
-    return isinstance(subject, type) and callable(getattr(subject, "call", None)) and hasattr(subject, "parameters")
-
-
 def qwen_tool(
     subject: Callable[..., Any],
     *,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Final, TypeVar, get_args
+from typing import Any, Final, TypeVar, get_args
 
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import (
@@ -31,35 +31,30 @@ from rlfactory.envs.wire.v1 import env_pb2 as pb
 E = TypeVar("E", bound=int)
 K = TypeVar("K")
 
-FORMAT_TO_PB: Final = {
-    ImageFormat.JPEG: pb.IMAGE_FORMAT_JPEG,
-    ImageFormat.PNG: pb.IMAGE_FORMAT_PNG,
-    ImageFormat.WEBP: pb.IMAGE_FORMAT_WEBP,
-}
+FORMAT_TO_PB: Final = {each: pb.ImageFormat.Value(f"IMAGE_FORMAT_{each.name}") for each in ImageFormat}
 FORMAT_FROM_PB: Final = {v: k for k, v in FORMAT_TO_PB.items()} | {pb.IMAGE_FORMAT_UNSPECIFIED: ImageFormat.JPEG}
-FRAME_TO_PB: Final = {
-    CoordinateFrame.DEVICE_PX: pb.COORDINATE_FRAME_DEVICE_PX,
-    CoordinateFrame.IMAGE_PX: pb.COORDINATE_FRAME_IMAGE_PX,
-    CoordinateFrame.PERMILLE_999: pb.COORDINATE_FRAME_PERMILLE_999,
-    CoordinateFrame.PERMILLE_1000: pb.COORDINATE_FRAME_PERMILLE_1000,
-}
+FRAME_TO_PB: Final = {each: pb.CoordinateFrame.Value(f"COORDINATE_FRAME_{each.name}") for each in CoordinateFrame}
 FRAME_FROM_PB: Final = {v: k for k, v in FRAME_TO_PB.items()} | {
     pb.COORDINATE_FRAME_UNSPECIFIED: CoordinateFrame.DEVICE_PX
 }
-STATUS_TO_PB: Final = {
-    ToolStatus.OK: pb.TOOL_STATUS_OK,
-    ToolStatus.REJECTED: pb.TOOL_STATUS_REJECTED,
-    ToolStatus.ERROR: pb.TOOL_STATUS_ERROR,
-    ToolStatus.TIMEOUT: pb.TOOL_STATUS_TIMEOUT,
-    ToolStatus.CANCELLED: pb.TOOL_STATUS_CANCELLED,
-}
+STATUS_TO_PB: Final = {each: pb.ToolStatus.Value(f"TOOL_STATUS_{each.name}") for each in ToolStatus}
 STATUS_FROM_PB: Final = {v: k for k, v in STATUS_TO_PB.items()}
-STATE_TO_PB: Final = {
-    EpisodeState.RUNNING: pb.EPISODE_STATE_RUNNING,
-    EpisodeState.FINISHED: pb.EPISODE_STATE_FINISHED,
-    EpisodeState.TRUNCATED: pb.EPISODE_STATE_TRUNCATED,
-}
+STATE_TO_PB: Final = {each: pb.EpisodeState.Value(f"EPISODE_STATE_{each.name}") for each in EpisodeState}
 STATE_FROM_PB: Final = {v: k for k, v in STATE_TO_PB.items()}
+
+# Fields that are called and typed alike on both sides.
+TASK: Final = ("name", "suite", "description", "max_turns")
+IMAGE: Final = ("data", "width_px", "height_px", "digest")
+OBSERVATION: Final = ("sequence", "tree_xml", "activity", "width_px", "height_px", "text")
+RESULT: Final = ("call_id", "name", "text", "duration_s")
+RESET: Final = ("session", "goal", "max_turns", "lease_expiry_s", "state_hash")
+REWARD: Final = ("total", "progress", "success")
+TIMING: Final = ("act_s", "settle_s", "observe_s", "judge_s", "total_s")
+
+
+def same(source: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return these fields by name."""
+    return {name: getattr(source, name) for name in names}
 
 
 def _known(table: Mapping[E, K], value: E, what: str) -> K:
@@ -127,28 +122,13 @@ def split_from_pb(text: str) -> Split:
 
 def task_to_pb(info: TaskInfo) -> pb.Task:
     """Return the message of a task's description."""
-    return pb.Task(
-        name=info.name,
-        suite=info.suite,
-        description=info.description,
-        apps=info.apps,
-        splits=info.splits,
-        max_turns=info.max_turns,
-        tools=info.tools,
-    )
+    return pb.Task(**same(info, TASK), apps=info.apps, splits=info.splits, tools=info.tools)
 
 
 def task_from_pb(message: pb.Task) -> TaskInfo:
     """Return a task's description."""
-    return TaskInfo(
-        name=message.name,
-        suite=message.suite,
-        description=message.description,
-        apps=tuple(message.apps),
-        splits=tuple(split_from_pb(split) for split in message.splits),
-        max_turns=message.max_turns,
-        tools=tuple(message.tools),
-    )
+    splits = tuple(split_from_pb(split) for split in message.splits)
+    return TaskInfo(**same(message, TASK), apps=tuple(message.apps), splits=splits, tools=tuple(message.tools))
 
 
 def schema_to_pb(schema: ToolSchema) -> pb.ToolSchema:
@@ -197,24 +177,12 @@ def _json_object(text: str) -> Mapping[str, JSON]:
 
 def result_to_pb(result: ToolResult) -> pb.ToolResult:
     """Return the message of a call's result."""
-    return pb.ToolResult(
-        call_id=result.call_id,
-        name=result.name,
-        status=STATUS_TO_PB[result.status],
-        text=result.text,
-        duration_s=result.duration_s,
-    )
+    return pb.ToolResult(**same(result, RESULT), status=STATUS_TO_PB[result.status])
 
 
 def result_from_pb(message: pb.ToolResult) -> ToolResult:
     """Return a call's result."""
-    return ToolResult(
-        call_id=message.call_id,
-        name=message.name,
-        status=_known(STATUS_FROM_PB, message.status, "tool status"),
-        text=message.text,
-        duration_s=message.duration_s,
-    )
+    return ToolResult(**same(message, RESULT), status=_known(STATUS_FROM_PB, message.status, "tool status"))
 
 
 # --- observations ----------------------------------------------------------------------------------------------------
@@ -222,46 +190,19 @@ def result_from_pb(message: pb.ToolResult) -> ToolResult:
 
 def observation_to_pb(observation: Observation, *, with_bytes: bool = True) -> pb.Observation:
     """Return the message of an observation; without the image's bytes when the client holds them already."""
-    image = observation.image
-    return pb.Observation(
-        sequence=observation.sequence,
-        image=None
-        if image is None
-        else pb.Image(
-            data=image.data if with_bytes else b"",
-            format=FORMAT_TO_PB[image.format],
-            width_px=image.width_px,
-            height_px=image.height_px,
-            digest=image.digest,
-        ),
-        tree_xml=observation.tree_xml,
-        activity=observation.activity,
-        width_px=observation.width_px,
-        height_px=observation.height_px,
-        text=observation.text,
-    )
+    image, message = observation.image, None
+    if image is not None:
+        message = pb.Image(**same(image, IMAGE if with_bytes else IMAGE[1:]), format=FORMAT_TO_PB[image.format])
+    return pb.Observation(**same(observation, OBSERVATION), image=message)
 
 
 def observation_from_pb(message: pb.Observation) -> Observation:
     """Return the observation; an image whose bytes were left out has `data == b""`."""
     image = None
     if message.HasField("image"):
-        image = ImageRef(
-            data=message.image.data,
-            format=_known(FORMAT_FROM_PB, message.image.format, "image_format"),
-            width_px=message.image.width_px,
-            height_px=message.image.height_px,
-            digest=message.image.digest,
-        )
-    return Observation(
-        sequence=message.sequence,
-        image=image,
-        tree_xml=message.tree_xml,
-        activity=message.activity,
-        width_px=message.width_px,
-        height_px=message.height_px,
-        text=message.text,
-    )
+        image_format = _known(FORMAT_FROM_PB, message.image.format, "image_format")
+        image = ImageRef(**same(message.image, IMAGE), format=image_format)
+    return Observation(**same(message, OBSERVATION), image=image)
 
 
 # --- sessions and steps ----------------------------------------------------------------------------------------------
@@ -269,74 +210,36 @@ def observation_from_pb(message: pb.Observation) -> Observation:
 
 def reset_to_pb(result: ResetResult) -> pb.ResetResponse:
     """Return the message of a new session, image bytes included."""
-    return pb.ResetResponse(
-        session=result.session,
-        goal=result.goal,
-        tools=[schema_to_pb(schema) for schema in result.tools],
-        observation=observation_to_pb(result.observation),
-        max_turns=result.max_turns,
-        lease_expiry_s=result.lease_expiry_s,
-        state_hash=result.state_hash,
-    )
+    tools = [schema_to_pb(schema) for schema in result.tools]
+    return pb.ResetResponse(**same(result, RESET), tools=tools, observation=observation_to_pb(result.observation))
 
 
 def reset_from_pb(message: pb.ResetResponse) -> ResetResult:
     """Return a new session."""
-    return ResetResult(
-        session=message.session,
-        goal=message.goal,
-        tools=tuple(schema_from_pb(schema) for schema in message.tools),
-        observation=observation_from_pb(message.observation),
-        max_turns=message.max_turns,
-        lease_expiry_s=message.lease_expiry_s,
-        state_hash=message.state_hash,
-    )
+    tools = tuple(schema_from_pb(schema) for schema in message.tools)
+    return ResetResult(**same(message, RESET), tools=tools, observation=observation_from_pb(message.observation))
 
 
 def step_to_pb(result: StepResult, *, lease_expiry_s: float, with_bytes: bool) -> pb.StepResponse:
     """Return the message of a step."""
-    reward, timing = result.reward, result.timing
+    reward = result.reward
     return pb.StepResponse(
         results=[result_to_pb(each) for each in result.results],
         observation=observation_to_pb(result.observation, with_bytes=with_bytes),
-        reward=pb.Reward(
-            total=reward.total,
-            parts=reward.parts,
-            progress=reward.progress,
-            success=reward.success,
-            side_effects=reward.side_effects,
-        ),
+        reward=pb.Reward(**same(reward, REWARD), parts=reward.parts, side_effects=reward.side_effects),
         state=STATE_TO_PB[result.state],
-        timing=pb.Timing(
-            act_s=timing.act_s,
-            settle_s=timing.settle_s,
-            observe_s=timing.observe_s,
-            judge_s=timing.judge_s,
-            total_s=timing.total_s,
-        ),
+        timing=pb.Timing(**same(result.timing, TIMING)),
         lease_expiry_s=lease_expiry_s,
     )
 
 
 def step_from_pb(message: pb.StepResponse) -> StepResult:
     """Return a step's result; its lease is read apart."""
-    reward, timing = message.reward, message.timing
+    reward = message.reward
     return StepResult(
         results=tuple(result_from_pb(each) for each in message.results),
         observation=observation_from_pb(message.observation),
-        reward=Reward(
-            total=reward.total,
-            parts=dict(reward.parts),
-            progress=reward.progress,
-            success=reward.success,
-            side_effects=tuple(reward.side_effects),
-        ),
+        reward=Reward(**same(reward, REWARD), parts=dict(reward.parts), side_effects=tuple(reward.side_effects)),
         state=_known(STATE_FROM_PB, message.state, "episode state"),
-        timing=StepTiming(
-            act_s=timing.act_s,
-            settle_s=timing.settle_s,
-            observe_s=timing.observe_s,
-            judge_s=timing.judge_s,
-            total_s=timing.total_s,
-        ),
+        timing=StepTiming(**same(message.timing, TIMING)),
     )

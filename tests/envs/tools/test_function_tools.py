@@ -14,9 +14,8 @@ from typing_extensions import TypedDict
 
 from rlfactory.envs.api.coordinates import ScreenSize
 from rlfactory.envs.api.types import CoordinateFrame, ToolCall, ToolStatus
-from rlfactory.envs.tools.docstring import described
-from rlfactory.envs.tools.function import said, signature_of, tool_of
-from rlfactory.envs.tools.qwen_agent import is_qwen_tool, qwen_tool
+from rlfactory.envs.tools.function import described, said, signature_of, tool_of
+from rlfactory.envs.tools.qwen_agent import qwen_tool
 from rlfactory.envs.tools.runtime.policy import ToolPolicy
 from rlfactory.envs.tools.runtime.runtime import ToolRuntime
 from rlfactory.envs.tools.runtime.threads import in_thread
@@ -229,6 +228,29 @@ def test_docstrings_without_sections_are_all_summary():
     assert described(lambda: None).summary == ""
 
 
+def numpy_style(x: int) -> None:
+    """Do it.
+
+    Parameters
+    ----------
+    x : int
+        How often.
+    """
+
+
+def rest_style(x: int) -> None:
+    """Do it.
+
+    :param int x: How
+        often.
+    """
+
+
+@pytest.mark.parametrize("function", [numpy_style, rest_style])
+def test_docstrings_may_be_of_any_usual_style(function):
+    assert (described(function).summary, described(function).arguments) == ("Do it.", {"x": "How often."})
+
+
 @register_tool("acronym")
 class Acronym(BaseTool):  # type: ignore[misc]
     """As users of Qwen-Agent write them."""
@@ -246,8 +268,6 @@ class Acronym(BaseTool):  # type: ignore[misc]
 
 
 async def test_a_tool_of_qwen_agent_is_called_as_qwen_agent_calls_it():
-    assert is_qwen_tool(Acronym)
-    assert not is_qwen_tool(ShoppingList)
     tool = qwen_tool(Acronym, options={"dot": "."})(CONTEXT)
     assert tool.schema.name == "acronym"
     assert tool.schema.parameters["required"] == ["words"]
