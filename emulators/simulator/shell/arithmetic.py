@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -12,24 +13,12 @@ class ArithmeticSyntaxError(ValueError):
 
 
 _TOKEN: Final = re.compile(r"\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>!~&|^()?:])")
-_LEVELS: Final = (
-    ("||",),
-    ("&&",),
-    ("|",),
-    ("^",),
-    ("&",),
-    ("==", "!="),
-    ("<", "<=", ">", ">="),
-    ("<<", ">>"),
-    ("+", "-"),
-    ("*", "/", "%"),
-)
 _MAX_DEPTH: Final = 32
 _MAX_CHARS: Final = 4096
 
 
 def _wrapped(value: int) -> int:
-    return (value + 2**63) % 2**64 - 2**63
+    return (int(value) + 2**63) % 2**64 - 2**63
 
 
 def _divided(left: int, right: int) -> int:
@@ -39,26 +28,19 @@ def _divided(left: int, right: int) -> int:
     return quotient if (left < 0) == (right < 0) else -quotient
 
 
-_OPERATIONS: Final[Mapping[str, Callable[[int, int], int]]] = {
-    "||": lambda a, b: int(bool(a) or bool(b)),
-    "&&": lambda a, b: int(bool(a) and bool(b)),
-    "|": lambda a, b: a | b,
-    "^": lambda a, b: a ^ b,
-    "&": lambda a, b: a & b,
-    "==": lambda a, b: int(a == b),
-    "!=": lambda a, b: int(a != b),
-    "<": lambda a, b: int(a < b),
-    "<=": lambda a, b: int(a <= b),
-    ">": lambda a, b: int(a > b),
-    ">=": lambda a, b: int(a >= b),
-    "<<": lambda a, b: a << (b % 64),
-    ">>": lambda a, b: a >> (b % 64),
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": _divided,
-    "%": lambda a, b: a - _divided(a, b) * b,
-}
+_LEVELS: Final[tuple[Mapping[str, Callable[[int, int], int]], ...]] = (
+    {"||": lambda a, b: bool(a) or bool(b)},
+    {"&&": lambda a, b: bool(a) and bool(b)},
+    {"|": operator.or_},
+    {"^": operator.xor},
+    {"&": operator.and_},
+    {"==": operator.eq, "!=": operator.ne},
+    {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge},
+    {"<<": lambda a, b: a << (b % 64), ">>": lambda a, b: a >> (b % 64)},
+    {"+": operator.add, "-": operator.sub},
+    {"*": operator.mul, "/": _divided, "%": lambda a, b: a - _divided(a, b) * b},
+)
+"""Operators of two operands, the loosest first."""
 
 
 def evaluate(expression: str, variable: Callable[[str], str]) -> int:
@@ -123,8 +105,7 @@ class _Evaluator:
             return self._unary()
         value = self._binary(level + 1)
         while self._peek() in _LEVELS[level]:
-            operator = self._take()
-            value = _wrapped(_OPERATIONS[operator](value, self._binary(level + 1)))
+            value = _wrapped(_LEVELS[level][self._take()](value, self._binary(level + 1)))
         return value
 
     def _unary(self) -> int:

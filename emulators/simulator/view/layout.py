@@ -10,29 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from rlfactory.emulators.simulator.view import widgets as w
 from rlfactory.emulators.simulator.view.compose import Context, compose
 from rlfactory.emulators.simulator.view.drawing.text import TextBlock, text_block
 from rlfactory.emulators.simulator.view.fields import FieldText, layout_field
 from rlfactory.emulators.simulator.view.theme import text_style
-from rlfactory.emulators.simulator.view.widgets import (
-    Canvas,
-    Checkbox,
-    Column,
-    Divider,
-    Grid,
-    Icon,
-    Picture,
-    Radio,
-    Row,
-    Scroll,
-    Slider,
-    Spacer,
-    Stack,
-    Switch,
-    Text,
-    TextField,
-    Widget,
-)
 
 UNBOUNDED = 1 << 24
 """The maximum of an axis that may grow at will (inside a scrolling list)."""
@@ -93,7 +75,7 @@ class Node:
         "y",
     )
 
-    def __init__(self, widget: Widget) -> None:
+    def __init__(self, widget: w.Widget) -> None:
         self.widget = widget
         self.x = self.y = self.width = self.height = 0
         self.children: list[Node] = []
@@ -114,7 +96,7 @@ def clamp(value: int, low: int, high: int) -> int:
     return low if value < low else high if value > high else value
 
 
-def lay_out(widget: Widget, limits: Limits, context: Context) -> Node:
+def lay_out(widget: w.Widget, limits: Limits, context: Context) -> Node:
     """Return the node of `widget` with its size within `limits` (children placed relative to it)."""
     node = Node(widget)
     min_w, max_w, min_h, max_h = _own_limits(widget, limits, context)
@@ -143,7 +125,7 @@ def lay_out(widget: Widget, limits: Limits, context: Context) -> Node:
     return node
 
 
-def _own_limits(widget: Widget, limits: Limits, context: Context) -> Limits:
+def _own_limits(widget: w.Widget, limits: Limits, context: Context) -> Limits:
     min_w, max_w, min_h, max_h = limits
     if widget.width == "fill":
         min_w = max_w if max_w < UNBOUNDED // 2 else min_w
@@ -174,10 +156,10 @@ def _limits_of(main_min: int, main_max: int, cross_min: int, cross_max: int, *, 
 
 
 def _flex(widget: Any, node: Node, limits: Limits, context: Context) -> tuple[int, int]:
-    """Lay out a Row or Column; the common work of both axes."""
-    vertical = not isinstance(widget, Row)
+    """Lay out a w.Row or w.Column; the common work of both axes."""
+    vertical = not isinstance(widget, w.Row)
     main_min, main_max, cross_min, cross_max = _axis_limits(limits, vertical=vertical)
-    children: tuple[Widget, ...] = widget.children
+    children: tuple[w.Widget, ...] = widget.children
     gap = context.px(widget.gap) if widget.gap else 0
     nodes = _flex_children(widget, children, gap, limits, context)
     cross = max((n.width if vertical else n.height for n in nodes), default=0)
@@ -191,8 +173,10 @@ def _flex(widget: Any, node: Node, limits: Limits, context: Context) -> tuple[in
     return (cross, main) if vertical else (main, cross)
 
 
-def _flex_children(widget: Any, children: tuple[Widget, ...], gap: int, limits: Limits, context: Context) -> list[Node]:
-    vertical = not isinstance(widget, Row)
+def _flex_children(
+    widget: Any, children: tuple[w.Widget, ...], gap: int, limits: Limits, context: Context
+) -> list[Node]:
+    vertical = not isinstance(widget, w.Row)
     main_min, main_max, cross_min, cross_max = _axis_limits(limits, vertical=vertical)
     if widget.align != "stretch" or cross_min != cross_max:
         cross_min = 0
@@ -252,7 +236,7 @@ def _offset(
 # --- other boxes ---------------------------------------------------------------------------------------------------
 
 
-def _stack(widget: Stack, node: Node, limits: Limits, context: Context) -> tuple[int, int]:
+def _stack(widget: w.Stack, node: Node, limits: Limits, context: Context) -> tuple[int, int]:
     min_w, max_w, min_h, max_h = limits
     placed: list[Node | None] = [
         None if "stretch" in (across, down) else lay_out(child, Limits(0, max_w, 0, max_h), context)
@@ -277,7 +261,7 @@ def _stack(widget: Stack, node: Node, limits: Limits, context: Context) -> tuple
     return width, height
 
 
-def _grid(widget: Grid, node: Node, limits: Limits, context: Context) -> tuple[int, int]:
+def _grid(widget: w.Grid, node: Node, limits: Limits, context: Context) -> tuple[int, int]:
     columns, gap = max(widget.columns, 1), context.px(widget.gap)
     width = limits.max_w if limits.max_w < UNBOUNDED // 2 else limits.min_w
     gap = min(gap, width // columns)
@@ -296,8 +280,8 @@ def _grid(widget: Grid, node: Node, limits: Limits, context: Context) -> tuple[i
     return width, max(y - gap, 0)
 
 
-def _scroll(widget: Scroll, node: Node, limits: Limits, context: Context) -> tuple[int, int]:
-    content = Column(children=widget.children, gap=widget.gap)
+def _scroll(widget: w.Scroll, node: Node, limits: Limits, context: Context) -> tuple[int, int]:
+    content = w.Column(children=widget.children, gap=widget.gap)
     width = limits.max_w if limits.max_w < UNBOUNDED // 2 else limits.min_w
     inner = Node(content)
     _, height = _flex(content, inner, Limits(width, width, 0, UNBOUNDED), context)
@@ -313,7 +297,7 @@ def _scroll(widget: Scroll, node: Node, limits: Limits, context: Context) -> tup
 # --- leaves --------------------------------------------------------------------------------------------------------
 
 
-def _text(widget: Text, node: Node, limits: Limits, context: Context) -> tuple[int, int]:
+def _text(widget: w.Text, node: Node, limits: Limits, context: Context) -> tuple[int, int]:
     block = text_block(
         widget.text,
         text_style(widget.style),
@@ -330,23 +314,23 @@ def _fixed(width_dp: float, height_dp: float) -> Callable[[Any, Node, Limits, Co
     return lambda _widget, _node, _limits, context: (context.px(width_dp), context.px(height_dp))
 
 
-def _icon(widget: Icon, _node: Node, _limits: Limits, context: Context) -> tuple[int, int]:
+def _icon(widget: w.Icon, _node: Node, _limits: Limits, context: Context) -> tuple[int, int]:
     return context.px(widget.size), context.px(widget.size)
 
 
-def _divider(_widget: Divider | Picture, _node: Node, limits: Limits, context: Context) -> tuple[int, int]:
+def _divider(_widget: w.Divider | w.Picture, _node: Node, limits: Limits, context: Context) -> tuple[int, int]:
     return limits.max_w if limits.max_w < UNBOUNDED // 2 else limits.min_w, context.px(1)
 
 
-def _slider(_widget: Slider, _node: Node, limits: Limits, context: Context) -> tuple[int, int]:
+def _slider(_widget: w.Slider, _node: Node, limits: Limits, context: Context) -> tuple[int, int]:
     return limits.max_w if limits.max_w < UNBOUNDED // 2 else limits.min_w, context.px(SLIDER_DP)
 
 
-def _empty(_widget: Widget, _node: Node, _limits: Limits, _context: Context) -> tuple[int, int]:
+def _empty(_widget: w.Widget, _node: Node, _limits: Limits, _context: Context) -> tuple[int, int]:
     return 0, 0
 
 
-def _field(widget: TextField, node: Node, limits: Limits, context: Context) -> tuple[int, int]:
+def _field(widget: w.TextField, node: Node, limits: Limits, context: Context) -> tuple[int, int]:
     width = limits.max_w if limits.max_w < UNBOUNDED // 2 else max(limits.min_w, context.px(200))
     content = layout_field(widget, width, limits.min_h, limits.max_h, context)
     node.content = content
@@ -354,28 +338,28 @@ def _field(widget: TextField, node: Node, limits: Limits, context: Context) -> t
     return width, content.height
 
 
-_PLACERS: dict[type[Widget], Callable[[Any, Node, Limits, Context], tuple[int, int]]] = {
-    Canvas: _empty,
-    Checkbox: _fixed(CHECKBOX_DP, CHECKBOX_DP),
-    Column: _flex,
-    Divider: _divider,
-    Grid: _grid,
-    Icon: _icon,
-    Picture: _divider,
-    Radio: _fixed(CHECKBOX_DP, CHECKBOX_DP),
-    Row: _flex,
-    Scroll: _scroll,
-    Slider: _slider,
-    Spacer: _empty,
-    Stack: _stack,
-    Switch: _fixed(*SWITCH_DP),
-    Text: _text,
-    TextField: _field,
-    Widget: _empty,
+_PLACERS: dict[type[w.Widget], Callable[[Any, Node, Limits, Context], tuple[int, int]]] = {
+    w.Canvas: _empty,
+    w.Checkbox: _fixed(CHECKBOX_DP, CHECKBOX_DP),
+    w.Column: _flex,
+    w.Divider: _divider,
+    w.Grid: _grid,
+    w.Icon: _icon,
+    w.Picture: _divider,
+    w.Radio: _fixed(CHECKBOX_DP, CHECKBOX_DP),
+    w.Row: _flex,
+    w.Scroll: _scroll,
+    w.Slider: _slider,
+    w.Spacer: _empty,
+    w.Stack: _stack,
+    w.Switch: _fixed(*SWITCH_DP),
+    w.Text: _text,
+    w.TextField: _field,
+    w.Widget: _empty,
 }
 
 
-def _kind(widget: Widget) -> type[Widget]:
+def _kind(widget: w.Widget) -> type[w.Widget]:
     """Return the primitive a widget is, itself or by inheritance."""
     kind = type(widget)
     if kind in _PLACERS:
@@ -390,7 +374,7 @@ def place(node: Node, x: int, y: int, clip: Rect, parent: Node | None = None) ->
     """Make the positions of `node` and all below absolute and note what of each is visible; return `node`."""
     node.x, node.y, node.parent = x, y, parent
     node.visible = node.rect.clip(clip)
-    inner = node.visible if node.scroll_extent or isinstance(node.widget, Scroll) else clip
+    inner = node.visible if node.scroll_extent or isinstance(node.widget, w.Scroll) else clip
     for child in node.children:
         place(child, x + child.x, y + child.y, inner, node)
     return node

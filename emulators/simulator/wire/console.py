@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import shlex
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Final
 
 from rlfactory.emulators.simulator.machine.snapshots import SnapshotStore
@@ -44,12 +44,6 @@ class ConsoleServer:
         self._kill = kill
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
-        self._commands: dict[str, Callable[[list[str]], Awaitable[str]]] = {
-            "avd name": self._avd_name,
-            "avd status": self._avd_status,
-            "avd snapshot": self._avd_snapshot,
-            "gsm": self._gsm,
-        }
 
     async def start(self, host: str, port: int = 0) -> int:
         """Listen, and return the port (the kernel's choice for 0). Raises: OSError."""
@@ -107,29 +101,28 @@ class ConsoleServer:
         return text.replace("\n", "\r\n").encode() + b"OK\r\n"
 
     async def _run(self, line: str) -> str:
-        words = line.split()
-        match words[0]:
-            case "help" | "h" | "?":
-                return _HELP
-            case "ping":
-                return "I am alive!\n"
-            case "auth":
-                return "Android Console: type 'help' for a list of commands\n"
-            case "sms" if words[1:2] == ["send"]:
-                return await self._sms_send(*line.split(maxsplit=3)[2:])
-        for length in (2, 1):
-            command = self._commands.get(" ".join(words[:length]))
-            if command is not None:
-                return await command(words[length:])
-        raise ConsoleError("unknown command, try 'help'")
+        match line.split():
+            case ["help" | "h" | "?", *_]:
+                text = _HELP
+            case ["ping", *_]:
+                text = "I am alive!\n"
+            case ["auth", *_]:
+                text = "Android Console: type 'help' for a list of commands\n"
+            case ["sms", "send", *_]:
+                text = await self._sms_send(*line.split(maxsplit=3)[2:])
+            case ["avd", "name", *_]:
+                text = f"{self._name}\n"
+            case ["avd", "status", *_]:
+                text = "virtual device is running\n"
+            case ["avd", "snapshot", *words]:
+                text = await self._avd_snapshot(words)
+            case ["gsm", *words]:
+                text = await self._gsm(words)
+            case _:
+                raise ConsoleError("unknown command, try 'help'")
+        return text
 
     # --- commands
-
-    async def _avd_name(self, words: list[str]) -> str:
-        return f"{self._name}\n"
-
-    async def _avd_status(self, words: list[str]) -> str:
-        return "virtual device is running\n"
 
     async def _avd_snapshot(self, words: list[str]) -> str:
         match words:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
@@ -10,35 +11,7 @@ from rlfactory.emulators.simulator.android.app import Activity, App
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.launcher.app import LAUNCHER
 from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
-from rlfactory.emulators.simulator.view.widgets import (
-    Action,
-    AppBar,
-    Avatar,
-    Button,
-    Canvas,
-    Checkbox,
-    Column,
-    Dialog,
-    Divider,
-    Fab,
-    Grid,
-    Icon,
-    IconButton,
-    ListItem,
-    Menu,
-    Radio,
-    Row,
-    Scaffold,
-    Scroll,
-    Slider,
-    Spacer,
-    Switch,
-    Tab,
-    TabBar,
-    Text,
-    TextField,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as w
 
 PACKAGE = "org.example.gallery"
 DRAWING = (
@@ -63,85 +36,87 @@ class Gallery(Activity):
     popup: str = ""
     events: list[str] = field(default_factory=list)
 
-    def build(self, system: System) -> Widget:
-        bar = AppBar(
+    def build(self, system: System) -> w.Widget:
+        bar = w.AppBar(
             title="Gallery",
             on_back=system.back,
             actions=(
-                IconButton(
+                w.IconButton(
                     key="more", icon="dots-vertical", description="More options", on_tap=lambda: self._open("menu")
                 ),
             ),
         )
-        tabs = TabBar(
-            tabs=(Tab(text="One", icon="home"), Tab(text="Two", icon="star")),
+        tabs = w.TabBar(
+            tabs=(w.Tab(text="One", icon="home"), w.Tab(text="Two", icon="star")),
             index=self.tab,
-            on_select=self._select,
+            on_select=self._set("tab"),
             place="bottom",
         )
-        body = Scroll(key="list", height="fill", children=self._rows())
-        fab = Fab(key="fab", icon="plus", description="Add", on_tap=lambda: self._open("dialog"))
-        return Scaffold(app_bar=bar, body=body, bottom_bar=tabs, fab=fab)
+        body = w.Scroll(key="list", height="fill", children=self._rows())
+        fab = w.Fab(key="fab", icon="plus", description="Add", on_tap=lambda: self._open("dialog"))
+        return w.Scaffold(app_bar=bar, body=body, bottom_bar=tabs, fab=fab)
 
-    def dialog(self, system: System) -> Dialog | Menu | None:
+    def dialog(self, system: System) -> w.Dialog | w.Menu | None:
         if self.popup == "menu":
-            items = tuple(Action(text=text, on_tap=partial(self._chose, text)) for text in ("Sort", "Delete"))
-            return Menu(key="popup", items=items, on_dismiss=lambda: self._open(""), anchor="more")
+            items = tuple(w.Action(text=text, on_tap=partial(self._chose, text)) for text in ("Sort", "Delete"))
+            return w.Menu(key="popup", items=items, on_dismiss=lambda: self._open(""), anchor="more")
         if self.popup == "dialog":
-            name = TextField(key="name", value=self.title, on_change=self._set_title, label="Name", autofocus=True)
+            name = w.TextField(key="name", value=self.title, on_change=self._set("title"), label="Name", autofocus=True)
             actions = (
-                Action(text="Cancel", on_tap=lambda: self._open("")),
-                Action(text="OK", on_tap=lambda: self._chose("OK")),
+                w.Action(text="Cancel", on_tap=lambda: self._open("")),
+                w.Action(text="OK", on_tap=lambda: self._chose("OK")),
             )
-            return Dialog(title="New thing", body=name, actions=actions, on_dismiss=lambda: self._open(""))
+            return w.Dialog(title="New thing", body=name, actions=actions, on_dismiss=lambda: self._open(""))
         return None
 
-    def _rows(self) -> tuple[Widget, ...]:
+    def _rows(self) -> tuple[w.Widget, ...]:
         return (
             *self._controls(),
-            Slider(key="slider", description="Level", value=self.slid, on_change=self._slide),
-            Divider(),
+            w.Slider(key="slider", description="Level", value=self.slid, on_change=self._set("slid")),
+            w.Divider(),
             self._buttons(),
-            Canvas(width=80, height=80, operations=DRAWING),
-            Grid(columns=3, gap=4, children=tuple(self._card(index) for index in range(7))),
+            w.Canvas(width=80, height=80, operations=DRAWING),
+            w.Grid(columns=3, gap=4, children=tuple(self._card(index) for index in range(7))),
             *(self._row(index) for index in range(20)),
         )
 
-    def _controls(self) -> tuple[Widget, ...]:
-        switch = Switch(key="wifi_switch", checked=self.switched, on_change=self._switch)
+    def _controls(self) -> tuple[w.Widget, ...]:
+        switch = w.Switch(key="wifi_switch", checked=self.switched, on_change=self._set("switched"))
         fields = (
-            TextField(key="title", value=self.title, on_change=self._set_title, label="Title"),
-            TextField(key="body", value=self.body, on_change=self._set_body, hint="Write", multiline=True),
+            w.TextField(key="title", value=self.title, on_change=self._set("title"), label="Title"),
+            w.TextField(key="body", value=self.body, on_change=self._set("body"), hint="Write", multiline=True),
         )
         return (
-            ListItem(key="wifi", title="Wi-Fi", subtitle="Connected", leading=Icon(icon="wifi"), trailing=switch),
-            ListItem(key="tick", title="Tick me", trailing=Checkbox(checked=self.ticked, on_change=self._tick)),
-            ListItem(key="off", title="Disabled", enabled=False, on_tap=partial(self.events.append, "off")),
-            Column(padding=(24, 8, 24, 8), gap=16, children=fields),
+            w.ListItem(key="wifi", title="Wi-Fi", subtitle="Connected", leading=w.Icon(icon="wifi"), trailing=switch),
+            w.ListItem(
+                key="tick", title="Tick me", trailing=w.Checkbox(checked=self.ticked, on_change=self._set("ticked"))
+            ),
+            w.ListItem(key="off", title="Disabled", enabled=False, on_tap=partial(self.events.append, "off")),
+            w.Column(padding=(24, 8, 24, 8), gap=16, children=fields),
         )
 
-    def _buttons(self) -> Widget:
+    def _buttons(self) -> w.Widget:
         tapped, held = partial(self.events.append, "hello"), partial(self.events.append, "held")
         children = (
-            Button(key="hello", text="Hello", on_tap=tapped, on_long_press=held),
-            Button(text="Tonal", kind="tonal", icon="plus"),
-            Button(text="Out", kind="outlined"),
-            Spacer(weight=1),
-            Radio(checked=True),
+            w.Button(key="hello", text="Hello", on_tap=tapped, on_long_press=held),
+            w.Button(text="Tonal", kind="tonal", icon="plus"),
+            w.Button(text="Out", kind="outlined"),
+            w.Spacer(weight=1),
+            w.Radio(checked=True),
         )
-        return Row(gap=8, padding=(24, 8, 24, 8), children=children)
+        return w.Row(gap=8, padding=(24, 8, 24, 8), children=children)
 
-    def _row(self, index: int) -> Widget:
-        return ListItem(
+    def _row(self, index: int) -> w.Widget:
+        return w.ListItem(
             key=f"row{index}",
             title=f"Row {index}",
             subtitle="With some more text " * (index % 5),
-            leading=Avatar(letter="R"),
+            leading=w.Avatar(letter="R"),
             on_tap=partial(self.events.append, f"row{index}"),
         )
 
-    def _card(self, index: int) -> Widget:
-        return Column(
+    def _card(self, index: int) -> w.Widget:
+        return w.Column(
             key=f"card{index}",
             background="secondary_container",
             radius=12,
@@ -149,7 +124,7 @@ class Gallery(Activity):
             elevation=1,
             on_drop=lambda key: self.events.append(f"card{index}->{key}"),
             on_swipe=lambda way: self.events.append(f"card{index} {way}"),
-            children=(Text(text=f"Card {index}"),),
+            children=(w.Text(text=f"Card {index}"),),
         )
 
     def _open(self, popup: str) -> None:
@@ -159,23 +134,8 @@ class Gallery(Activity):
         self.events.append(text)
         self.popup = ""
 
-    def _select(self, index: int) -> None:
-        self.tab = index
-
-    def _switch(self, on: bool) -> None:
-        self.switched = on
-
-    def _tick(self, on: bool) -> None:
-        self.ticked = on
-
-    def _slide(self, value: float) -> None:
-        self.slid = value
-
-    def _set_title(self, text: str) -> None:
-        self.title = text
-
-    def _set_body(self, text: str) -> None:
-        self.body = text
+    def _set(self, name: str) -> Callable[[object], None]:
+        return partial(setattr, self, name)
 
 
 GALLERY = App(package=PACKAGE, label="Gallery", icon="image", color="#7B1FA2", activities=(Gallery,))

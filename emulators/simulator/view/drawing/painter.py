@@ -11,25 +11,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from rlfactory.emulators.simulator.view import widgets as w
 from rlfactory.emulators.simulator.view.compose import Context
 from rlfactory.emulators.simulator.view.drawing.icons import icon_glyph
 from rlfactory.emulators.simulator.view.drawing.text import FontKey, TextBlock, clean, text_width
 from rlfactory.emulators.simulator.view.fields import FieldText
 from rlfactory.emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
 from rlfactory.emulators.simulator.view.theme import DISABLED, Argb, Theme, text_style, theme
-from rlfactory.emulators.simulator.view.widgets import (
-    Canvas,
-    Checkbox,
-    Divider,
-    Icon,
-    Picture,
-    Radio,
-    Slider,
-    Switch,
-    Text,
-    TextField,
-    Widget,
-)
 
 Operation = tuple[Any, ...]
 Box = tuple[int, int, int, int]
@@ -137,7 +125,7 @@ class Painter:
                     self._paint(child, inner)
         self._behind = around
 
-    def _paint_box(self, node: Node, widget: Widget) -> None:
+    def _paint_box(self, node: Node, widget: w.Widget) -> None:
         box: Box = (node.x, node.y, node.x + node.width, node.y + node.height)
         radius = widget.radius * self.context.density
         if widget.elevation:
@@ -176,23 +164,23 @@ def _around(x: float, y: float, radius: float) -> Box:
 # --- how each primitive looks --------------------------------------------------------------------------------------
 
 
-def _draw_text(painter: Painter, node: Node, widget: Text) -> None:
+def _draw_text(painter: Painter, node: Node, widget: w.Text) -> None:
     assert isinstance(node.content, TextBlock)
     painter.block(node.content, painter.content_box(node), widget.text_align, painter.theme.color(widget.color))
 
 
-def _draw_icon(painter: Painter, node: Node, widget: Icon) -> None:
+def _draw_icon(painter: Painter, node: Node, widget: w.Icon) -> None:
     size = painter.context.px(widget.size)
     painter.icon(painter.content_box(node), widget.icon, size, painter.theme.color(widget.color))
 
 
-def _draw_picture(painter: Painter, node: Node, widget: Picture) -> None:
+def _draw_picture(painter: Painter, node: Node, widget: w.Picture) -> None:
     box = painter.content_box(node)
     scale = (box[2] - box[0]) / max(widget.source_width_px, 1)
     painter._add("picture", box, box, scale, widget.operations)
 
 
-def _draw_divider(painter: Painter, node: Node, _: Divider) -> None:
+def _draw_divider(painter: Painter, node: Node, _: w.Divider) -> None:
     painter.rect(painter.content_box(node), painter.theme.color("outline_variant"))
 
 
@@ -201,7 +189,7 @@ def _center(painter: Painter, node: Node) -> tuple[float, float]:
     return (left + right) / 2, (top + bottom) / 2
 
 
-def _draw_switch(painter: Painter, node: Node, widget: Switch) -> None:
+def _draw_switch(painter: Painter, node: Node, widget: w.Switch) -> None:
     x, y = _center(painter, node)
     density, color = painter.context.density, painter.theme.color
     box = _whole(x - 26 * density, y - 16 * density, x + 26 * density, y + 16 * density)
@@ -221,7 +209,7 @@ def _draw_switch(painter: Painter, node: Node, widget: Switch) -> None:
         painter.circle(box[0] + 16 * density, middle, 8 * density, color("outline" + fade))
 
 
-def _draw_checkbox(painter: Painter, node: Node, widget: Checkbox) -> None:
+def _draw_checkbox(painter: Painter, node: Node, widget: w.Checkbox) -> None:
     x, y = _center(painter, node)
     half = 9 * painter.context.density
     box = (round(x - half), round(y - half), round(x + half), round(y + half))
@@ -235,7 +223,7 @@ def _draw_checkbox(painter: Painter, node: Node, widget: Checkbox) -> None:
         painter.outline(box, radius, stroke, painter.theme.color("on_surface_variant" + fade))
 
 
-def _draw_radio(painter: Painter, node: Node, widget: Radio) -> None:
+def _draw_radio(painter: Painter, node: Node, widget: w.Radio) -> None:
     x, y = _center(painter, node)
     density = painter.context.density
     role = ("primary" if widget.checked else "on_surface_variant") + ("" if widget.enabled else DISABLED)
@@ -252,7 +240,7 @@ def slider_track(node: Node, context: Context) -> tuple[int, int]:
     return left, max(right, left + 1)
 
 
-def _draw_slider(painter: Painter, node: Node, widget: Slider) -> None:
+def _draw_slider(painter: Painter, node: Node, widget: w.Slider) -> None:
     left, right = slider_track(node, painter.context)
     _, y = _center(painter, node)
     density, color = painter.context.density, painter.theme.color
@@ -273,7 +261,7 @@ def _draw_slider(painter: Painter, node: Node, widget: Slider) -> None:
     painter.rounded(bar, 2 * density, color(role))
 
 
-def _draw_field(painter: Painter, node: Node, widget: TextField) -> None:
+def _draw_field(painter: Painter, node: Node, widget: w.TextField) -> None:
     field = node.content
     assert isinstance(field, FieldText)
     left, top, right, bottom = painter.content_box(node)
@@ -288,13 +276,13 @@ def _draw_field(painter: Painter, node: Node, widget: TextField) -> None:
         _draw_label(painter, left, top, widget, field)
 
 
-def _draw_field_box(painter: Painter, box: Box, widget: TextField, field: FieldText) -> None:
+def _draw_field_box(painter: Painter, box: Box, widget: w.TextField, field: FieldText) -> None:
     role = "primary" if field.focused else "outline" if widget.enabled else "on_surface/12"
     stroke = painter.context.px(2 if field.focused else 1)
     painter.outline(box, 4 * painter.context.density, stroke, painter.theme.color(role))
 
 
-def _draw_field_text(painter: Painter, left: int, top: int, widget: TextField, field: FieldText) -> None:
+def _draw_field_text(painter: Painter, left: int, top: int, widget: w.TextField, field: FieldText) -> None:
     role = "on_surface_variant" if field.is_hint else "on_surface"
     color = painter.theme.color(role + ("" if widget.enabled else DISABLED))
     selected = field.focused and painter.context.select_all and not field.is_hint
@@ -314,7 +302,7 @@ def _draw_field_text(painter: Painter, left: int, top: int, widget: TextField, f
         painter.rect(caret, painter.theme.color("primary"))
 
 
-def _draw_label(painter: Painter, left: int, top: int, widget: TextField, field: FieldText) -> None:
+def _draw_label(painter: Painter, left: int, top: int, widget: w.TextField, field: FieldText) -> None:
     role = ("primary" if field.focused else "on_surface_variant") + ("" if widget.enabled else DISABLED)
     color, label = painter.theme.color(role), clean(widget.label)
     style = text_style("body_small" if field.label_floats else "body_large")
@@ -329,7 +317,7 @@ def _draw_label(painter: Painter, left: int, top: int, widget: TextField, field:
         painter.text(x, top + field.top + field.baseline, label, font, color)
 
 
-def _draw_canvas(painter: Painter, node: Node, widget: Canvas) -> None:
+def _draw_canvas(painter: Painter, node: Node, widget: w.Canvas) -> None:
     left, top, _, _ = painter.content_box(node)
     for kind, *arguments in widget.operations:
         _CANVAS[str(kind)](painter, left, top, painter.context.density, *arguments)
@@ -376,21 +364,21 @@ _CANVAS: dict[str, Callable[..., None]] = {
     "icon": _canvas_icon,
 }
 
-_DRAWERS: dict[type[Widget], Callable[[Painter, Node, Any], None]] = {
-    Canvas: _draw_canvas,
-    Checkbox: _draw_checkbox,
-    Divider: _draw_divider,
-    Icon: _draw_icon,
-    Picture: _draw_picture,
-    Radio: _draw_radio,
-    Slider: _draw_slider,
-    Switch: _draw_switch,
-    Text: _draw_text,
-    TextField: _draw_field,
+_DRAWERS: dict[type[w.Widget], Callable[[Painter, Node, Any], None]] = {
+    w.Canvas: _draw_canvas,
+    w.Checkbox: _draw_checkbox,
+    w.Divider: _draw_divider,
+    w.Icon: _draw_icon,
+    w.Picture: _draw_picture,
+    w.Radio: _draw_radio,
+    w.Slider: _draw_slider,
+    w.Switch: _draw_switch,
+    w.Text: _draw_text,
+    w.TextField: _draw_field,
 }
 
 
-def still_picture(widget: Widget, area: Rect, density: float, *, dark: bool) -> tuple[Node, tuple[Operation, ...]]:
+def still_picture(widget: w.Widget, area: Rect, density: float, *, dark: bool) -> tuple[Node, tuple[Operation, ...]]:
     """Return what depends on nothing but these arguments, placed in `area`, and its display list."""
     context = Context(density=density)
     width, height = area.right - area.left, area.bottom - area.top

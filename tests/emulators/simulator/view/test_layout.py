@@ -6,28 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rlfactory.emulators.simulator.view import widgets as w
 from rlfactory.emulators.simulator.view.compose import Context
 from rlfactory.emulators.simulator.view.drawing.painter import Painter
 from rlfactory.emulators.simulator.view.drawing.text import break_lines, clean, text_block
 from rlfactory.emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
 from rlfactory.emulators.simulator.view.scene import walk
 from rlfactory.emulators.simulator.view.theme import text_style, theme
-from rlfactory.emulators.simulator.view.widgets import (
-    Button,
-    Column,
-    Grid,
-    Icon,
-    ListItem,
-    Row,
-    Scroll,
-    Slider,
-    Spacer,
-    Stack,
-    Switch,
-    Text,
-    TextField,
-    Widget,
-)
 from tests.emulators.simulator.gallery import gallery_phone
 
 ALIGN = st.sampled_from(["start", "center", "end", "stretch"])
@@ -36,29 +21,32 @@ SIZE = st.sampled_from(["wrap", "fill", 24.0, 120.0])
 ANY_TEXT = st.text(max_size=60)
 
 
-def _leaves() -> st.SearchStrategy[Widget]:
+def _leaves() -> st.SearchStrategy[w.Widget]:
     return st.one_of(
-        st.builds(Text, text=ANY_TEXT, max_lines=st.sampled_from([None, 1, 2]), weight=st.sampled_from([0, 1.0])),
-        st.builds(Button, text=ANY_TEXT, kind=st.sampled_from(["filled", "text", "outlined"])),
-        st.builds(Icon, icon=st.just("wifi"), size=st.floats(1, 80)),
-        st.builds(Switch, checked=st.booleans()),
-        st.builds(Slider, value=st.floats(0, 1)),
-        st.builds(Spacer, weight=st.sampled_from([0, 1.0]), width=SIZE, height=SIZE),
-        st.builds(TextField, value=ANY_TEXT, hint=ANY_TEXT, label=ANY_TEXT, multiline=st.booleans()),
+        st.builds(w.Text, text=ANY_TEXT, max_lines=st.sampled_from([None, 1, 2]), weight=st.sampled_from([0, 1.0])),
+        st.builds(w.Button, text=ANY_TEXT, kind=st.sampled_from(["filled", "text", "outlined"])),
+        st.builds(w.Icon, icon=st.just("wifi"), size=st.floats(1, 80)),
+        st.builds(w.Switch, checked=st.booleans()),
+        st.builds(w.Slider, value=st.floats(0, 1)),
+        st.builds(w.Spacer, weight=st.sampled_from([0, 1.0]), width=SIZE, height=SIZE),
+        st.builds(w.TextField, value=ANY_TEXT, hint=ANY_TEXT, label=ANY_TEXT, multiline=st.booleans()),
         st.builds(
-            ListItem, title=ANY_TEXT, subtitle=ANY_TEXT, trailing=st.none() | st.builds(Switch, checked=st.booleans())
+            w.ListItem,
+            title=ANY_TEXT,
+            subtitle=ANY_TEXT,
+            trailing=st.none() | st.builds(w.Switch, checked=st.booleans()),
         ),
     )
 
 
-def _boxes(inner: st.SearchStrategy[Widget]) -> st.SearchStrategy[Widget]:
+def _boxes(inner: st.SearchStrategy[w.Widget]) -> st.SearchStrategy[w.Widget]:
     children = st.lists(inner, max_size=4).map(tuple)
     return st.one_of(
-        st.builds(Column, children=children, align=ALIGN, justify=JUSTIFY, width=SIZE, height=SIZE),
-        st.builds(Row, children=children, align=ALIGN, justify=JUSTIFY, width=SIZE, height=SIZE),
-        st.builds(Stack, children=st.lists(st.tuples(inner, ALIGN, ALIGN), max_size=3).map(tuple)),
-        st.builds(Grid, children=children, columns=st.integers(1, 4)),
-        st.builds(Scroll, children=children, key=st.just("list")),
+        st.builds(w.Column, children=children, align=ALIGN, justify=JUSTIFY, width=SIZE, height=SIZE),
+        st.builds(w.Row, children=children, align=ALIGN, justify=JUSTIFY, width=SIZE, height=SIZE),
+        st.builds(w.Stack, children=st.lists(st.tuples(inner, ALIGN, ALIGN), max_size=3).map(tuple)),
+        st.builds(w.Grid, children=children, columns=st.integers(1, 4)),
+        st.builds(w.Scroll, children=children, key=st.just("list")),
     )
 
 
@@ -67,7 +55,7 @@ TREES = st.recursive(_leaves(), _boxes, max_leaves=12)
 
 def _check_inside(node: Node) -> None:
     for child in node.children:
-        if not isinstance(node.widget, Scroll):
+        if not isinstance(node.widget, w.Scroll):
             assert node.rect.left <= child.x
             assert child.rect.right <= node.rect.right
             assert node.rect.top <= child.y
@@ -77,7 +65,7 @@ def _check_inside(node: Node) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(TREES, st.integers(1, 800), st.integers(1, 1600), st.floats(0.4, 3.5))
-def test_children_lie_inside_their_parents(widget: Widget, width: int, height: int, density: float) -> None:
+def test_children_lie_inside_their_parents(widget: w.Widget, width: int, height: int, density: float) -> None:
     context = Context(density=density)
     screen = Rect(0, 0, width, height)
     root = place(lay_out(widget, Limits(width, width, height, height), context), 0, 0, screen)

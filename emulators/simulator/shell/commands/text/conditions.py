@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator as op
 import re
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -31,18 +32,13 @@ def _integer(text: str) -> int:
         raise UsageError(f"{text}: bad number") from None
 
 
+def _of_integers(compare: Callable[[int, int], bool]) -> Callable[[str, str], bool]:
+    return lambda left, right: compare(_integer(left), _integer(right))
+
+
 _BINARY: Final[Mapping[str, Callable[[str, str], bool]]] = {
-    "=": lambda left, right: left == right,
-    "==": lambda left, right: left == right,
-    "!=": lambda left, right: left != right,
-    "<": lambda left, right: left < right,
-    ">": lambda left, right: left > right,
-    "-eq": lambda left, right: _integer(left) == _integer(right),
-    "-ne": lambda left, right: _integer(left) != _integer(right),
-    "-lt": lambda left, right: _integer(left) < _integer(right),
-    "-le": lambda left, right: _integer(left) <= _integer(right),
-    "-gt": lambda left, right: _integer(left) > _integer(right),
-    "-ge": lambda left, right: _integer(left) >= _integer(right),
+    **{"=": op.eq, "==": op.eq, "!=": op.ne, "<": op.lt, ">": op.gt},
+    **{f"-{name}": _of_integers(getattr(op, name)) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
 }
 _FILE_TESTS: Final[Mapping[str, Callable[[FileEntry], bool]]] = {
     **dict.fromkeys(("-a", "-e", "-r", "-w"), lambda entry: True),
