@@ -6,16 +6,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from rlfactory.envs.api.errors import EpisodeOver
 from rlfactory.envs.api.types import EpisodeState, Observation, Reward, SessionOptions, Split, StepResult, ToolCall
 from rlfactory.envs.client import EnvClient
+from rlfactory.envs.tasks.file import add_tasks
 from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
 from rlfactory.envs.tasks.ui_driver import OracleStuck, PlayableSession, SessionWrapper, UiDriver
 
-__all__ = ["EpisodeRecord", "OracleStuck", "RecordedStep", "play", "solve"]
+__all__ = ["EpisodeRecord", "OracleStuck", "RecordedStep", "play", "solve", "tasks_with"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,6 +46,17 @@ class EpisodeRecord:
     """Why the oracle gave up; "" if it played to its end."""
 
 
+def tasks_with(files: Iterable[Path]) -> TaskRegistry:
+    """Return the tasks that ship with RLFactory and those of these files.
+
+    Raises: TaskError: a file cannot be imported, defines no task, or one whose name is taken.
+    """
+    registry = default_registry()
+    for path in files:
+        add_tasks(registry, path)
+    return registry
+
+
 async def solve(
     session: PlayableSession, *, task: str, seed: int, split: Split, registry: TaskRegistry | None = None
 ) -> None:
@@ -54,6 +67,7 @@ async def solve(
         registry: where the task is found; by default what ships with RLFactory.
 
     Raises:
+        UnknownName: the registry has no such task.
         OracleStuck: the screen does not show what the oracle looks for, or the turns ran out.
         InfrastructureError, EnvironmentFault: the episode is void.
     """

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from rlfactory.trainer.record.report import ReportLimits, write_report
+from rlfactory.trainer.record.runlog import RunLog, StepRecord
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -51,6 +53,21 @@ def test_page_opens_without_errors_and_asks_for_nothing(page: Chrome) -> None:
 def test_headline_and_figures(page: Chrome) -> None:
     assert "42 %" in find(page, "h1").text and "92 %" in find(page, "h1").text
     assert "5 min 12 s" in find(page, ".tiles").text
+
+
+def test_no_line_is_drawn_where_nothing_was_measured(tmp_path: Path, chromium: Chrome) -> None:
+    log = RunLog(tmp_path)
+    for step in range(8):
+        share = 0.5 + step / 20 if step in (0, 7) else None
+        record = StepRecord(step=step, elapsed_s=step, success=0.5 if step else None, eval_success=share)
+        log.add_step(replace(record, eval_episodes=120))
+    open_page(chromium, write_report(tmp_path))
+    accent = '#chart-success svg {}[{}="var(--accent)"]'
+    assert count(chromium, accent.format("circle", "fill")) == 2
+    assert count(chromium, accent.format("line", "stroke")) == 2, "each point shows its interval"
+    assert count(chromium, accent.format("polyline", "stroke")) == 0
+    assert count(chromium, accent.format("polygon", "fill")) == 0
+    assert count(chromium, "#chart-success svg polyline") == 1, "training was measured at each step"
 
 
 def test_charts_are_drawn(page: Chrome) -> None:

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,15 @@ import psutil
 import pytest
 from PIL import Image
 
+from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import SessionOptions
 from rlfactory.envs.client import ClientConfig, EnvClient
-from rlfactory.trainer.episode.policies import OraclePolicy, PolicyConfig, make_policy
+from rlfactory.trainer.episode.policies import OraclePolicy, PolicyConfig
 from rlfactory.trainer.episode.rollout import RolloutConfig
 from rlfactory.trainer.episode.session import BLANK_GREY, Ablation, EpisodeSpec, RecordedSession
 from rlfactory.trainer.record.evaluate import EvalConfig, evaluate
 from rlfactory.trainer.record.runlog import RunLog
+from rlfactory.trainer.run.evaluation import make_policy
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 
 SMALL = ServiceConfig(phones=4, width_px=540, height_px=1200)
@@ -63,6 +66,27 @@ def test_the_oracle_solves_what_it_plays_and_leaves_nothing_behind(tmp_path: Pat
     assert all((tmp_path / "run" / turn.image.path).exists() for turn in episodes[0].turns if turn.image)
     assert (tmp_path / "run" / "report.html").stat().st_size > 50_000
     assert marked(run) == []
+
+
+OWN_TASK = """
+from rlfactory.envs.tasks.phone.settings import WifiOn
+
+
+class Mine(WifiOn):
+    name = "mine.wifi"
+    suite = "mine"
+"""
+
+
+async def test_tasks_of_a_file_have_their_oracle(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(OWN_TASK)
+    asked = ("eval", "--policy", "oracle", "--tasks", "mine.wifi", "--episodes", "2")
+    result = rlfactory_json(*asked, "--tasks-file", str(path))
+    assert (result["success"], result["episodes"], result["failures"]) == (1.0, 2, [])
+    async with local_service(replace(SMALL, task_files=(path,))) as service, EnvClient(service.address) as client:
+        with pytest.raises(TaskError, match=r"the oracle of 'mine\.wifi' is not known here.*--tasks-file FILE"):
+            await evaluate(client, OraclePolicy(), EvalConfig(episodes=1, tasks=("mine.wifi",)))
 
 
 def test_chance_solves_little() -> None:

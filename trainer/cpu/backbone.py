@@ -6,7 +6,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from PIL import Image
@@ -24,28 +24,6 @@ class Prompt:
     """Of the token after each prompt: [rows]."""
 
 
-class Backbone(Protocol):
-    """A model without its head."""
-
-    @property
-    def language_model(self) -> Any: ...
-
-    def prompt(self, input_ids: Tensor, attention_mask: Tensor, images: Sequence[Image.Image]) -> Prompt:
-        """Return the prompts; ids and mask are left-padded [rows, tokens], the images stand in order of their rows.
-
-        Raises: ValueError: the image tokens are not those of the images.
-        """
-        ...
-
-    def positions(self, next_position: Tensor) -> Tensor:
-        """Return the positions of one more token a row, in the shape of `Prompt.positions`."""
-        ...
-
-    def weights_changed(self) -> None:
-        """Forget what was computed with the old ones."""
-        ...
-
-
 class TextBackbone:
     """A model that reads only text (Qwen2.5, Qwen3)."""
 
@@ -54,6 +32,10 @@ class TextBackbone:
         self.language_model = model.model
 
     def prompt(self, input_ids: Tensor, attention_mask: Tensor, images: Sequence[Image.Image]) -> Prompt:
+        """Return the prompts; ids and mask are left-padded [rows, tokens].
+
+        Raises: ValueError: there are images.
+        """
         if images:
             raise ValueError(f"this model reads only text, and got {len(images)} images")
         # Padding on the left gets position 0, as nothing attends to it.
@@ -63,6 +45,7 @@ class TextBackbone:
         )
 
     def positions(self, next_position: Tensor) -> Tensor:
+        """Return the positions of one more token a row, in the shape of `Prompt.positions`."""
         return next_position[:, None]
 
     def weights_changed(self) -> None:
@@ -78,6 +61,10 @@ class SeeingBackbone:
         self.language_model = model.model.language_model
 
     def prompt(self, input_ids: Tensor, attention_mask: Tensor, images: Sequence[Image.Image]) -> Prompt:
+        """Return the prompts, with the images in order of their rows.
+
+        Raises: ValueError: the image tokens are not those of the images.
+        """
         embeddings = self._model.get_input_embeddings()(input_ids)
         places = input_ids == self._model.config.image_token_id
         seen = self._images.see(images) if images else None

@@ -7,7 +7,6 @@ latter behind Ray; `rlfactory eval --policy checkpoint:PATH` uses it as it is.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -231,20 +230,11 @@ class _Batch:
         return scores
 
 
-@dataclass(kw_only=True, slots=True)
-class EngineStats:
-    batches: int = 0
-    requests: int = 0
-    tokens: int = 0
-    busy_s: float = 0.0
-
-
 class BatchingEngine:
     """Lets coroutines share an engine: whatever waits when a batch ends makes the next one."""
 
     def __init__(self, engine: TorchEngine) -> None:
         self.engine = engine
-        self.stats = EngineStats()
         self._waiting: deque[tuple[Request, asyncio.Future[Generation]]] = deque()
         self._worker: asyncio.Task[None] | None = None
 
@@ -270,7 +260,6 @@ class BatchingEngine:
                 await self._answer(batch)
 
     async def _answer(self, batch: list[tuple[Request, asyncio.Future[Generation]]]) -> None:
-        started = time.perf_counter()
         try:
             answers = await asyncio.to_thread(self.engine.generate, [request for request, _ in batch])
         except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to those who wait for it
@@ -281,10 +270,6 @@ class BatchingEngine:
         for (_, future), answer in zip(batch, answers, strict=True):
             if not future.done():
                 future.set_result(answer)
-        self.stats.batches += 1
-        self.stats.requests += len(batch)
-        self.stats.tokens += sum(len(answer.token_ids) for answer in answers)
-        self.stats.busy_s += time.perf_counter() - started
 
 
 def _left_padded(requests: Sequence[Request], pad_id: int) -> tuple[Tensor, Tensor]:

@@ -32,39 +32,6 @@ def grpo_advantages(
     ]
 
 
-def informative_share(rewards: Sequence[float], groups: Sequence[Hashable]) -> float:
-    """Return the share of groups whose rewards differ: only these move the policy. 0.0 without groups."""
-    members: dict[Hashable, set[float]] = defaultdict(set)
-    for reward, group in zip(rewards, groups, strict=True):
-        members[group].add(reward)
-    return sum(len(values) > 1 for values in members.values()) / len(members) if members else 0.0
-
-
-def rewards_to_go(turn_rewards: Sequence[float], *, discount: float = 1.0) -> list[float]:
-    """Return for each turn the discounted sum of its own and all later rewards."""
-    total = 0.0
-    result: list[float] = []
-    for reward in reversed(turn_rewards):
-        total = reward + discount * total
-        result.append(total)
-    return result[::-1]
-
-
-def place_on_tokens(values: Sequence[float], spans: Sequence[tuple[int, int]], length: int) -> list[float]:
-    """Return a row of `length` with each turn's value on the last token of its span, 0.0 elsewhere.
-
-    Raises: ValueError: not one value per span, or a span that is empty or outside the row.
-    """
-    if len(values) != len(spans):
-        raise ValueError(f"{len(values)} values for {len(spans)} spans")
-    row = [0.0] * length
-    for value, (start, end) in zip(values, spans, strict=True):
-        if not 0 <= start < end <= length:
-            raise ValueError(f"span [{start}, {end}) is not within a row of {length}")
-        row[end - 1] = value
-    return row
-
-
 def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 

@@ -1,16 +1,10 @@
-"""Who plays in an evaluation: the oracle, chance, a model behind an OpenAI-compatible endpoint, or a checkpoint.
-
-oracle                the task's own solution, by taps and typing
-random                uniform over phone actions
-checkpoint:PATH       a Hugging Face directory, or a run's folder with policy/ in it
-openai:URL,MODEL      POST URL/chat/completions with screenshots as data URIs
-"""
+"""What a policy is, and those that need nothing but the session: the oracle, chance, and any model with a dialect."""
 
 from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -18,6 +12,7 @@ from typing import Final, Protocol
 from rlfactory.envs.api.coordinates import ScreenSize, frame_sides
 from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.api.types import JSON, SessionOptions, ToolCall
+from rlfactory.envs.client.oracle import OracleStuck, solve, tasks_with
 from rlfactory.trainer.dialects import Dialect
 from rlfactory.trainer.episode.rollout import Conversation, converse
 from rlfactory.trainer.episode.session import RecordedSession
@@ -26,7 +21,6 @@ GENERATE_TIMEOUT_S: Final = 600.0
 """Of one turn, an endpoint's retries included."""
 DEFAULT_PATCHES: Final = 640
 """Of a screenshot where nothing bounds its pixels: 592 tokens for a tall phone."""
-KINDS: Final = ("oracle", "random", "checkpoint", "openai")
 
 
 class Policy(Protocol):
@@ -75,65 +69,33 @@ class PolicyConfig:
     api_key: str = ""
     request_timeout_s: float = 120.0
     max_tokens: int = 512
-
-
-def make_policy(spec: str, config: PolicyConfig) -> Policy:
-    """Return the policy that a command line names.
-
-    Raises:
-        UnknownName: no policy of that kind.
-        TaskError: what follows the colon is missing or wrong.
-    """
-    kind, _, rest = spec.partition(":")
-    makers: Mapping[str, Callable[[], Policy]] = {
-        "oracle": OraclePolicy,
-        "random": RandomPolicy,
-        "openai": lambda: _openai(rest, config),
-        "checkpoint": lambda: _checkpoint(rest, config),
-    }
-    if kind not in makers:
-        raise UnknownName.of("policy", kind, KINDS)
-    if rest and kind in ("oracle", "random"):
-        raise TaskError(f"policy {kind!r} takes nothing after a colon, got {rest!r}")
-    return makers[kind]()
-
-
-def _openai(rest: str, config: PolicyConfig) -> Policy:
-    from rlfactory.trainer.episode.openai_policy import OpenAIPolicy
-
-    url, comma, model = rest.rpartition(",")
-    if not comma or not model or not url.startswith(("http://", "https://")):
-        raise TaskError(
-            f"an endpoint is written openai:URL,MODEL (as in openai:http://host:8000/v1,my-model), got {rest!r}"
-        )
-    return OpenAIPolicy(url=url, model=model, config=config)
-
-
-def _checkpoint(rest: str, config: PolicyConfig) -> Policy:
-    folder = Path(rest)
-    if not rest or not folder.is_dir():
-        raise TaskError(f"no checkpoint folder {rest!r}; after a training run: checkpoint:runs/latest/policy")
-    from rlfactory.trainer.verl.checkpoint import CheckpointPolicy
-
-    return CheckpointPolicy(folder=folder, config=config)
+    task_files: tuple[Path, ...] = ()
+    """Where the oracles of tasks are that do not ship with RLFactory."""
 
 
 class OraclePolicy:
-    """The task's own solution."""
+    """The task's own solution, found among the tasks that ship with RLFactory and those of `task_files`."""
 
     name = "oracle"
     screen_px = None
     options = SessionOptions(with_tree=True)
 
+    def __init__(self, task_files: Sequence[Path] = ()) -> None:
+        """Raises: TaskError: a file cannot be imported, or defines no task."""
+        self._tasks = tasks_with(task_files)
+
     async def open(self) -> None:
         """Nothing to get ready."""
 
     async def play(self, session: RecordedSession) -> None:
-        from rlfactory.envs.client.oracle import OracleStuck, solve
-
         spec = session.spec
         try:
-            await solve(session, task=spec.task, seed=spec.seed, split=spec.split)
+            await solve(session, task=spec.task, seed=spec.seed, split=spec.split, registry=self._tasks)
+        except UnknownName:
+            raise TaskError(
+                f"the oracle of {spec.task!r} is not known here: the service has the task from a file of its own; "
+                "name that file, too: --tasks-file FILE"
+            ) from None
         except OracleStuck as error:
             session.failure = f"oracle stuck: {error}"
 

@@ -33,6 +33,8 @@ class ServiceConfig:
     transport: Literal["direct", "adb", "docker"] = "direct"
     width_px: int = 1080
     height_px: int = 2400
+    task_files: tuple[Path, ...] = ()
+    """Served beside the tasks that ship with RLFactory."""
     start_timeout_s: float = 60.0
     stop_timeout_s: float = 15.0
     """After the end of its input; then it is killed."""
@@ -45,6 +47,7 @@ class ServiceConfig:
             *("--phones", str(self.phones), "--spares", str(self.spares), "--transport", self.transport),
             *("--width", str(self.width_px), "--height", str(self.height_px)),
             *("--max-sessions", str(max(64, 2 * self.phones) if self.phones else TEXT_SESSIONS)),
+            *(word for path in self.task_files for word in ("--tasks", str(path))),
         ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,9 +11,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
-from rlfactory.trainer.record.report import duration, percent
+from rlfactory.envs.api.errors import InfrastructureError
+from rlfactory.processes.descendants import ChildFailed
+from rlfactory.trainer.record.report import duration, percent, write_report
 from rlfactory.trainer.record.runlog import RunSummary, StepRecord
 from rlfactory.trainer.run.train import Progress as Told
+from rlfactory.trainer.run.train import run
 
 PHASES = {
     "service": "service",
@@ -90,3 +93,22 @@ def summary_view(summary: RunSummary, page: Path) -> RenderableType:
     table.add_row("infrastructure", f"{summary.infra_retries} retried, {summary.infra_dropped} dropped")
     table.add_row("report", str(page))
     return table
+
+
+def train_in_terminal(recipe: str, overrides: Sequence[str], *, runs: Path, name: str | None, resume: bool) -> None:
+    """Train by a recipe, shown as it goes on; write its report, whatever happens. See `run` for what it raises."""
+    console = Console(highlight=False)
+    folder = runs / (name or "latest")
+    with training_view(console) as view:
+        try:
+            summary = run(recipe, overrides, runs=runs, name=name, resume=resume, progress=view.tell)
+        except ChildFailed as error:
+            raise InfrastructureError(str(error)) from error
+        except KeyboardInterrupt:
+            kept = f"stopped; what was learnt is kept in {folder.resolve()}; go on with: rlfactory train --resume"
+            console.print(kept, soft_wrap=True)
+            raise
+        finally:
+            if view.began:  # also a run that was stopped or failed has something to show
+                page = write_report(folder)
+    console.print(summary_view(summary, page), soft_wrap=True)

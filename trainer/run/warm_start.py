@@ -224,7 +224,7 @@ def lesson_data(folder: Path, number: int) -> Path:
 
 
 def write_parquet(path: Path, demonstrations: Sequence[Demonstration]) -> None:
-    """Write the rows that `rlfactory.trainer.verl.demonstrations` reads."""
+    """Write the rows that `rlfactory.trainer.verl.dataset` reads."""
     rows: list[dict[str, Any]] = [
         {"messages": [{"role": message.role, "content": _with_placeholder(message)} for message in each.messages]}
         for each in demonstrations

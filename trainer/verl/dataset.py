@@ -1,10 +1,11 @@
-"""The episodes verl draws from: (task, seed, split), no files. Configured under `data.episodes`."""
+"""What verl draws from: the episodes of RL, which need no files, and the demonstrations of the warm start."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from torch.utils.data import Dataset
+from verl.utils.dataset.multiturn_sft_dataset import MultiTurnSFTDataset
 
 from rlfactory.trainer.episode.episodes import EpisodeSource, row_of
 
@@ -27,3 +28,21 @@ class EpisodeDataset(Dataset[dict[str, Any]]):
     def __getitem__(self, index: int) -> dict[str, Any]:
         task, seed, split = self._rows[index]
         return row_of(task=task, seed=seed, split=split, index=index, agent=self._agent)
+
+
+class DemonstrationDataset(MultiTurnSFTDataset):  # type: ignore[misc]
+    """Rows of `messages` (with `<image>` placeholders) and `images`, as `trainer.run.warm_start` writes them."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._encoded: dict[int, dict[str, Any]] = {}
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        if index not in self._encoded:
+            self._encoded[index] = super().__getitem__(index)
+        return dict(self._encoded[index])
+
+    def sanity_check(self, *args: Any, **kwargs: Any) -> None:
+        """Compare with the model's own template once: all rows are made alike, and the check costs as much as a row."""
+        if not self._encoded:
+            super().sanity_check(*args, **kwargs)

@@ -102,7 +102,7 @@ def _settings(config: Any, lesson: Any, *, data: Path, model: Path, output: Path
         "data.max_length": config.data.max_prompt_length + config.data.max_response_length,
         "data.num_workers": 0,
         "data.pad_mode": "no_padding",
-        "data.custom_cls.path": "pkg://rlfactory.trainer.verl.demonstrations",
+        "data.custom_cls.path": "pkg://rlfactory.trainer.verl.dataset",
         "data.custom_cls.name": "DemonstrationDataset",
         "model.path": str(model),
         "optim.lr": lesson.lr,

@@ -8,7 +8,8 @@ from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.api.types import ImageFormat, ImageRef
 from rlfactory.trainer.episode.context import Message
 from rlfactory.trainer.episode.openai_policy import chat_message
-from rlfactory.trainer.episode.policies import PolicyConfig, make_policy
+from rlfactory.trainer.episode.policies import PolicyConfig
+from rlfactory.trainer.run.evaluation import make_policy
 
 
 def test_a_screenshot_goes_before_the_text_as_a_data_uri() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rlfactory.envs.api.types import ImageFormat, ImageRef
 from rlfactory.trainer.episode.context import DROPPED_IMAGE, Message, RowBudget, keep_last_images
-from rlfactory.trainer.episode.credit import grpo_advantages, informative_share, place_on_tokens, rewards_to_go
+from rlfactory.trainer.episode.credit import grpo_advantages
 from rlfactory.trainer.episode.trajectory import Trajectory
 
 IDS = st.lists(st.integers(0, 1000), min_size=1, max_size=6)
@@ -84,17 +84,5 @@ def test_advantages_by_hand() -> None:
     rewards, groups = [1.0, 0.0, 1.0, 1.0, 3.0], ["a", "a", "b", "b", "c"]
     assert grpo_advantages(rewards, groups) == pytest.approx([math.sqrt(0.5), -math.sqrt(0.5), 0, 0, 3.0], abs=1e-5)
     assert grpo_advantages(rewards, groups, normalise_by_std=False) == pytest.approx([0.5, -0.5, 0, 0, 3.0])
-    assert informative_share(rewards, groups) == pytest.approx(1 / 3)
-    assert informative_share([], []) == 0.0
     with pytest.raises(ValueError, match="1 rewards for 0"):
         grpo_advantages([1.0], [])
-
-
-def test_rewards_of_turns_reach_their_last_tokens() -> None:
-    assert rewards_to_go([1.0, 0.0, 2.0]) == [3.0, 2.0, 2.0]
-    assert rewards_to_go([1.0, 0.0, 2.0], discount=0.5) == [1.5, 1.0, 2.0]
-    assert place_on_tokens([3.0, 2.0], [(1, 3), (4, 5)], 6) == [0, 0, 3.0, 0, 2.0, 0]
-    with pytest.raises(ValueError, match="not within"):
-        place_on_tokens([1.0], [(2, 2)], 6)
-    with pytest.raises(ValueError, match="1 values for 0 spans"):
-        place_on_tokens([1.0], [], 6)

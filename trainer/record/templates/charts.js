@@ -138,20 +138,30 @@ const Charts = (() => {
     });
   }
 
+  // A line joins neighbours only: between two points with nothing measured in between there is none, and a point that
+  // stands alone shows its interval as a bar.
   function drawSeries(plot, xs, { values, color, dots, bands }) {
-    const points = xs.map((value, index) => [plot.x(value), values[index], index])
-      .filter(([, value]) => value !== null && value !== undefined)
-      .map(([x, value, index]) => [x, plot.y(value), index]);
-    if (bands) {
-      const held = points.filter(([, , index]) => bands[index]);
-      const upper = held.map(([x, , index]) => `${x},${plot.y(bands[index][1])}`);
-      const lower = held.map(([x, , index]) => `${x},${plot.y(bands[index][0])}`).reverse();
-      if (held.length > 1) el("polygon", { points: [...upper, ...lower].join(" "), fill: color, opacity: 0.13 }, plot.svg);
-    }
-    const path = points.map(([x, y]) => `${x},${y}`).join(" ");
-    el("polyline", { points: path, fill: "none", stroke: color, "stroke-width": dots ? 2.5 : 1.75, "stroke-linejoin": "round", "stroke-linecap": "round", opacity: dots === false ? 0.75 : 1 }, plot.svg);
-    if (dots || points.length === 1) {
-      for (const [x, y] of points) el("circle", { cx: x, cy: y, r: 4, fill: color, stroke: "var(--card)", "stroke-width": 2 }, plot.svg);
+    const runs = [];
+    xs.forEach((value, index) => {
+      if (values[index] === null || values[index] === undefined) return;
+      const point = { x: plot.x(value), y: plot.y(values[index]), band: bands && bands[index]?.map(plot.y), index };
+      const last = runs[runs.length - 1];
+      if (last && last[last.length - 1].index === index - 1) last.push(point);
+      else runs.push([point]);
+    });
+    for (const run of runs) {
+      const held = run.filter((point) => point.band);
+      if (run.length > 1) {
+        const outline = [...held.map(({ x, band }) => `${x},${band[1]}`), ...held.map(({ x, band }) => `${x},${band[0]}`).reverse()];
+        if (held.length > 1) el("polygon", { points: outline.join(" "), fill: color, opacity: 0.13 }, plot.svg);
+        const path = run.map(({ x, y }) => `${x},${y}`).join(" ");
+        el("polyline", { points: path, fill: "none", stroke: color, "stroke-width": dots ? 2.5 : 1.75, "stroke-linejoin": "round", "stroke-linecap": "round", opacity: dots === false ? 0.75 : 1 }, plot.svg);
+      } else {
+        for (const { x, band } of held) el("line", { x1: x, x2: x, y1: band[0], y2: band[1], stroke: color, "stroke-width": 2, opacity: 0.45 }, plot.svg);
+      }
+      if (dots || run.length === 1) {
+        for (const { x, y } of run) el("circle", { cx: x, cy: y, r: 4, fill: color, stroke: "var(--card)", "stroke-width": 2 }, plot.svg);
+      }
     }
   }
 

@@ -1,0 +1,142 @@
+"""`rlfactory eval`: the policy that a command line names, the service it plays on, and what is shown of it.
+
+oracle                the task's own solution, by taps and typing
+random                uniform over phone actions
+checkpoint:PATH       a Hugging Face directory, or a run's folder with policy/ in it
+openai:URL,MODEL      POST URL/chat/completions with screenshots as data URIs
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from rlfactory.envs.api.errors import TaskError, UnknownName
+from rlfactory.envs.client import EnvClient
+from rlfactory.envs.wire.trust import ClientTrust, ClientTrustFiles
+from rlfactory.trainer.episode.openai_policy import OpenAIPolicy
+from rlfactory.trainer.episode.policies import OraclePolicy, Policy, PolicyConfig, RandomPolicy
+from rlfactory.trainer.episode.session import Ablation
+from rlfactory.trainer.record.evaluate import EvalConfig, Evaluation, evaluate
+from rlfactory.trainer.record.evaluation_view import evaluation_view, progress_bar
+from rlfactory.trainer.record.report import write_report
+from rlfactory.trainer.record.runlog import RunLog
+from rlfactory.trainer.run.local_service import ServiceConfig, local_service
+
+__all__ = [
+    "Ablation",
+    "ClientTrustFiles",
+    "EvalConfig",
+    "PolicyConfig",
+    "make_policy",
+    "phones_for",
+    "run_evaluation",
+    "show",
+]
+KINDS: Final = ("oracle", "random", "checkpoint", "openai")
+
+
+def make_policy(spec: str, config: PolicyConfig) -> Policy:
+    """Return the policy that a command line names.
+
+    Raises:
+        UnknownName: no policy of that kind.
+        TaskError: what follows the colon is missing or wrong.
+    """
+    kind, _, rest = spec.partition(":")
+    makers: Mapping[str, Callable[[], Policy]] = {
+        "oracle": lambda: OraclePolicy(config.task_files),
+        "random": RandomPolicy,
+        "openai": lambda: _openai(rest, config),
+        "checkpoint": lambda: _checkpoint(rest, config),
+    }
+    if kind not in makers:
+        raise UnknownName.of("policy", kind, KINDS)
+    if rest and kind in ("oracle", "random"):
+        raise TaskError(f"policy {kind!r} takes nothing after a colon, got {rest!r}")
+    return makers[kind]()
+
+
+def _openai(rest: str, config: PolicyConfig) -> Policy:
+    url, comma, model = rest.rpartition(",")
+    if not comma or not model or not url.startswith(("http://", "https://")):
+        raise TaskError(
+            f"an endpoint is written openai:URL,MODEL (as in openai:http://host:8000/v1,my-model), got {rest!r}"
+        )
+    return OpenAIPolicy(url=url, model=model, config=config)
+
+
+def _checkpoint(rest: str, config: PolicyConfig) -> Policy:
+    folder = Path(rest)
+    if not rest or not folder.is_dir():
+        raise TaskError(f"no checkpoint folder {rest!r}; after a training run: checkpoint:runs/latest/policy")
+    from rlfactory.trainer.verl.checkpoint import CheckpointPolicy
+
+    return CheckpointPolicy(folder=folder, config=config)
+
+
+def phones_for(policy: Policy, screen: str, *, count: int, task_files: tuple[Path, ...] = ()) -> ServiceConfig:
+    """Return a service whose phones have the screen that is asked for, or that the policy learnt on.
+
+    Raises: TaskError: the text is no screen.
+    """
+
+    config = ServiceConfig(phones=count, task_files=task_files)
+    if screen:
+        found = re.fullmatch(r"(\d+)x(\d+)", screen)
+        if not found:
+            raise TaskError(f"--screen is written WIDTHxHEIGHT, as in 1080x2400; got {screen!r}")
+        return replace(config, width_px=int(found[1]), height_px=int(found[2]))
+    if policy.screen_px is None:
+        return config
+    return replace(config, width_px=policy.screen_px[0], height_px=policy.screen_px[1])
+
+
+async def run_evaluation(
+    policy: Policy,
+    config: EvalConfig,
+    *,
+    service: str | ServiceConfig,
+    trust: ClientTrust | None = None,
+    out: Path | None,
+    quiet: bool,
+) -> Evaluation:
+    """Evaluate against the service at the address, or against one of its own."""
+
+    log = RunLog(out) if out else None
+    if log:
+        log.create()
+        log.episodes_path.unlink(missing_ok=True)
+    async with AsyncExitStack() as stack:
+        if isinstance(service, str):
+            address = service
+        else:
+            address = (await stack.enter_async_context(local_service(service))).address
+        client = await stack.enter_async_context(EnvClient(address, trust=trust))
+        stack.push_async_callback(policy.close)
+        await policy.open()
+        bar = stack.enter_context(progress_bar(Console(stderr=True, quiet=quiet), config.episodes * config.attempts))
+        return await evaluate(client, policy, config, log=log, progress=bar)
+
+
+def show(result: Evaluation, *, out: Path | None, as_json: bool) -> None:
+    """Print the figures, and write them beside the recorded episodes."""
+
+    text = json.dumps(asdict(result), indent=2)
+    if out:
+        (out / "evaluation.json").write_text(text + "\n", encoding="utf-8")
+        page = write_report(out)
+    if as_json:
+        print(text)
+        return
+    console = Console()
+    console.print(evaluation_view(result))
+    if out:
+        console.print(f"report: {page}", highlight=False, soft_wrap=True)
