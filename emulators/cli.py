@@ -67,8 +67,7 @@ def up(
 
             asyncio.run(show_attached(serial or [], adb_port=adb_port, as_json=as_json))
         case _:
-            from rlfactory.emulators.sources.standing import StandingConfig
-            from rlfactory.emulators.sources.standing_view import start_standing
+            from rlfactory.emulators.sources.standing_view import StandingConfig, start_standing
 
             config = StandingConfig(
                 kind=backend,

@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from rlfactory.envs.api.errors import UnknownName
 from rlfactory.envs.service.serve_options import ServeOptions, command
+from rlfactory.tables import print_table
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -33,7 +35,6 @@ def tasks(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
 ) -> None:
     """List the tasks."""
-    from rlfactory.envs.api.errors import UnknownName
     from rlfactory.envs.tasks.registry import default_registry
     from rlfactory.envs.wire.convert import split_from_pb
 
@@ -46,8 +47,6 @@ def tasks(
         print(json.dumps([asdict(info) for info in infos], indent=2))
         return
     from rich.table import Table
-
-    from rlfactory.tables import print_table
 
     table = Table(title=f"{len(infos)} tasks", title_justify="left", header_style="bold", box=None, pad_edge=False)
     table.add_column("name", style="cyan", no_wrap=True)

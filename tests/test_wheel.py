@@ -84,7 +84,7 @@ def test_hosts_of_phones_queries_and_code_of_models_run_in_children(project):
     code = """
 import asyncio, sqlite3
 from rlfactory.emulators.simulator.phone import PhoneConfig
-from rlfactory.emulators.sources.process import ProcessSource
+from rlfactory.emulators.sources.hosted import ProcessSource
 from rlfactory.envs.sandbox.config import SandboxConfig
 from rlfactory.envs.sandbox.sandboxes import Sandboxes
 from rlfactory.envs.tools.sql.database import SqliteBytes

@@ -32,7 +32,7 @@ _LOOPBACK: Final = "127.0.0.1"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class Endpoints:
     """Where the parts of a phone are to be looked for, by its serial."""
 
     console: tuple[str, int] | None
@@ -40,7 +40,7 @@ class Place:
     grpc: tuple[str, int] | None
 
     @classmethod
-    def of(cls, serial: str) -> Place:
+    def of(cls, serial: str) -> Endpoints:
         """Read a serial: emulator-CONSOLE on this machine, HOST:ADB elsewhere, anything else a physical phone."""
         name, _, number = serial.rpartition("-")
         if name == "emulator" and number.isdecimal():
@@ -97,7 +97,7 @@ class AttachedSource:
         """Connect to a phone and bring it into the state that it was found in."""
         adb = await self._adb_client()
         await _connect(adb, serial)
-        console, screen = await self._parts(Place.of(serial))
+        console, screen = await self._parts(Endpoints.of(serial))
         device = await AdbDevice.connect(
             adb, serial, timeout_s=self._timeout_s, console=console, screen=screen, compare_frames=True
         )
@@ -112,18 +112,18 @@ class AttachedSource:
             raise
         return device
 
-    async def _parts(self, place: Place) -> tuple[EmulatorConsole | None, EmulatorScreen | None]:
+    async def _parts(self, endpoints: Endpoints) -> tuple[EmulatorConsole | None, EmulatorScreen | None]:
         """Return the console and the gRPC endpoint of a phone, as far as they answer."""
         console = screen = None
-        if place.console is not None:
-            host, port = place.console
+        if endpoints.console is not None:
+            host, port = endpoints.console
             console = EmulatorConsole(port, host)
             if not await _answers(console.command("ping")):
                 console = None
             elif host == _LOOPBACK:
                 screen = discovered_screen(port, self._discovery)
-        if place.grpc is not None:
-            screen = EmulatorScreen("{}:{}".format(*place.grpc))
+        if endpoints.grpc is not None:
+            screen = EmulatorScreen("{}:{}".format(*endpoints.grpc))
         if screen is not None and not await _answers(screen.version()):
             await screen.close()
             screen = None
@@ -174,7 +174,7 @@ class AttachedSource:
 
 async def _connect(adb: AdbClient, serial: str) -> None:
     """Make the server know a phone at HOST:PORT; others it knows. Raises: DeviceLost."""
-    if Place.of(serial).grpc is not None:
+    if Endpoints.of(serial).grpc is not None:
         await adb.connect(serial)
 
 

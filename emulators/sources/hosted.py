@@ -12,6 +12,7 @@ import dataclasses
 import itertools
 import json
 import logging
+import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -24,6 +25,7 @@ from rlfactory.emulators.device.deadline import within
 from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.errors import DeviceError, DeviceLost, DeviceUnsupported
 from rlfactory.emulators.simulator.phone import PhoneConfig
+from rlfactory.processes.child import Child
 from rlfactory.processes.errors import ImageMissing, ProcessError, ProgramEnded
 from rlfactory.processes.program import Program
 
@@ -321,6 +323,19 @@ class HostedSource:
             await self._leave(host)
             raise
         return host
+
+
+async def start_worker() -> HostClient:
+    """Start a host that is a process of this machine; return once it is ready. Raises: DeviceError, ProcessError."""
+    command = (sys.executable, "-m", "rlfactory.emulators.simulator.wire.host")
+    return await HostClient.ready(await Child.start(*command, name="host"), LOOPBACK)
+
+
+class ProcessSource(HostedSource):
+    """Starts simulated phones in worker processes and connects to them over adb."""
+
+    def __init__(self, config: PhoneConfig, *, phones_per_host: int = 16) -> None:
+        super().__init__(config, start_worker, phones_per_host=phones_per_host)
 
 
 async def _answering(adb: AdbClient) -> None:

@@ -10,8 +10,8 @@ from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.attached import AttachedSource
 from rlfactory.emulators.sources.direct import DirectSource
 from rlfactory.emulators.sources.docker import DockerConfig, DockerSource
+from rlfactory.emulators.sources.hosted import ProcessSource
 from rlfactory.emulators.sources.kinds import SERVED, SourceKind
-from rlfactory.emulators.sources.process import ProcessSource
 from rlfactory.emulators.sources.source import PhoneSource
 
 

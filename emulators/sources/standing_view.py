@@ -25,6 +25,8 @@ from rlfactory.processes.docker.spec import Scope
 from rlfactory.processes.errors import EngineUnavailable
 from rlfactory.tables import print_table
 
+__all__ = ["StandingConfig", "remove_standing", "show_logs", "show_standing", "start_standing"]
+
 NO_SESSIONS: Final = (
     "redroid has no snapshots: adb drives these phones, but no session of `rlfactory serve` begins on one"
 )

@@ -6,7 +6,9 @@ import asyncio
 import json
 import os
 import signal
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 from rich.console import Console
@@ -24,7 +26,7 @@ from rlfactory.envs.tasks.file import add_tasks
 from rlfactory.envs.tasks.registry import default_registry
 from rlfactory.envs.tasks.search_qa.options import JUDGE_KEY_VARIABLE, QuestionOptions
 from rlfactory.envs.tasks.text2sql.spider import spider_task
-from rlfactory.envs.tools.file import tools_of_file
+from rlfactory.envs.tools.registry import ToolRegistry, default_tools
 from rlfactory.envs.tools.runtime.cache import CacheConfig
 from rlfactory.envs.wire.trust import ServerTrustFiles
 from rlfactory.envs.wire.trust_options import token_from_environment
@@ -82,6 +84,22 @@ def server_config(options: ServeOptions) -> ServerConfig:
         )
     except ValueError as error:
         raise TaskError(str(error)) from None
+
+
+@asynccontextmanager
+async def tools_of_file(path: Path, environ: Mapping[str, str]) -> AsyncIterator[ToolRegistry]:
+    """Offer the tools of a file beside those that ship, for the block; `${NAME}` in the file is of `environ`.
+
+    Raises: TaskError: something in the file makes no sense or cannot be reached, or the extra `tools` is not installed;
+    it is imported only here.
+    """
+    try:
+        from rlfactory.envs.tools.config import load_tools
+        from rlfactory.envs.tools.toolset import open_tools
+    except ModuleNotFoundError as error:
+        raise TaskError(f"--tools needs {error.name}: install rlfactory[tools]") from None
+    async with open_tools(load_tools(path, environ=environ), default_tools()) as toolset:
+        yield toolset
 
 
 async def serve(options: ServeOptions) -> None:

@@ -21,7 +21,7 @@ PARENT = f"""
 import asyncio, json, sqlite3, sys
 import psutil
 from rlfactory.emulators.adb.server import start_adb_server
-from rlfactory.emulators.sources.process import start_worker
+from rlfactory.emulators.sources.hosted import start_worker
 from rlfactory.envs.sandbox.config import SandboxConfig
 from rlfactory.envs.sandbox.sandboxes import Sandboxes
 from rlfactory.envs.tools.sql.database import SqliteBytes

@@ -14,7 +14,7 @@ from rlfactory.emulators.adb.device import AdbDevice
 from rlfactory.emulators.adb.watchdog import watched
 from rlfactory.emulators.device.errors import DeviceLost
 from rlfactory.emulators.simulator.phone import PhoneConfig
-from rlfactory.emulators.sources.process import ProcessSource
+from rlfactory.emulators.sources.hosted import ProcessSource
 
 
 async def test_a_phone_whose_host_stands_still_is_lost_within_seconds() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -12,43 +11,18 @@ from rlfactory.emulators.device.device import Device, OpenApp, Tap
 from rlfactory.emulators.device.errors import DeviceError, DeviceLost, PoolExhausted
 from rlfactory.emulators.device.state import digest
 from rlfactory.emulators.pool import PhoneState, Pool, PoolConfig
-from rlfactory.emulators.simulator.phone import PhoneConfig
-from rlfactory.emulators.sources.direct import DirectDevice, DirectSource
-
-SMALL = PhoneConfig(width_px=270, height_px=600)
-
-
-class FaultySource(DirectSource):
-    """Real phones; `fault` may raise before one is started, and every phone started or stopped is counted."""
-
-    def __init__(self, fault: Callable[[int], None] = lambda number: None) -> None:
-        super().__init__(SMALL)
-        self._fault = fault
-        self.attempts = 0
-        self.running = 0
-
-    async def start(self) -> DirectDevice:
-        self.attempts += 1
-        self._fault(self.attempts)
-        device = await super().start()
-        self.running += 1
-        return device
-
-    async def stop(self, device: Device) -> None:
-        await super().stop(device)
-        self.running -= 1
-
-
-def config(phones: int, **more: float) -> PoolConfig:
-    return PoolConfig(phones=phones, backoff_s=0.01, **more)  # type: ignore[arg-type]
+from rlfactory.emulators.sources.direct import DirectDevice
 
 
 def queue_is(pool: Pool, length: int) -> bool:
     return pool.waiting == length
 
 
+from tests.emulators.pool.troubled import TroubledSource, config
+
+
 async def test_a_phone_comes_back_golden_whatever_was_done_to_it() -> None:
-    async with Pool(FaultySource(), config(1)) as pool:
+    async with Pool(TroubledSource(), config(1)) as pool:
         async with pool.lease(timeout_s=5) as lease:
             golden = await lease.device.state(timeout_s=5)
             assert digest(golden) == lease.golden_digest
@@ -62,7 +36,7 @@ async def test_a_phone_comes_back_golden_whatever_was_done_to_it() -> None:
 
 
 async def test_clients_are_served_in_the_order_they_came(eventually) -> None:
-    async with Pool(FaultySource(), config(1)) as pool:
+    async with Pool(TroubledSource(), config(1)) as pool:
         first = await pool.acquire(timeout_s=5)
         served: list[int] = []
 
@@ -80,7 +54,7 @@ async def test_clients_are_served_in_the_order_they_came(eventually) -> None:
 
 
 async def test_a_client_that_waits_in_vain_is_told_what_the_phones_do() -> None:
-    async with Pool(FaultySource(), config(2)) as pool:
+    async with Pool(TroubledSource(), config(2)) as pool:
         async with pool.lease(timeout_s=5), pool.lease(timeout_s=5):
             with pytest.raises(PoolExhausted, match=r"within 0.05 s \(2 leased\)"):
                 await pool.acquire(timeout_s=0.05)
@@ -90,7 +64,7 @@ async def test_a_client_that_waits_in_vain_is_told_what_the_phones_do() -> None:
 
 
 async def test_the_queue_is_bounded(eventually) -> None:
-    async with Pool(FaultySource(), config(1, max_waiting=1)) as pool, pool.lease(timeout_s=5):
+    async with Pool(TroubledSource(), config(1, max_waiting=1)) as pool, pool.lease(timeout_s=5):
         waiting = asyncio.create_task(pool.acquire(timeout_s=5))
         await eventually(lambda: pool.waiting == 1)
         with pytest.raises(PoolExhausted, match="max_waiting"):
@@ -101,7 +75,7 @@ async def test_the_queue_is_bounded(eventually) -> None:
 
 
 async def test_a_client_that_is_cancelled_leaves_no_phone_leased(eventually) -> None:
-    async with Pool(FaultySource(), config(1)) as pool:
+    async with Pool(TroubledSource(), config(1)) as pool:
         lease = await pool.acquire(timeout_s=5)
         client = asyncio.create_task(pool.acquire(timeout_s=5))
         await eventually(lambda: pool.waiting == 1)
@@ -115,7 +89,7 @@ async def test_a_client_that_is_cancelled_leaves_no_phone_leased(eventually) -> 
 
 
 async def test_a_broken_phone_is_replaced() -> None:
-    source = FaultySource()
+    source = TroubledSource()
     async with Pool(source, config(1, max_failures=1)) as pool:
         with pytest.raises(DeviceLost):
             async with pool.lease(timeout_s=5) as lease:
@@ -129,7 +103,7 @@ async def test_a_broken_phone_is_replaced() -> None:
 
 
 async def test_a_phone_that_does_not_reset_is_quarantined() -> None:
-    async with Pool(FaultySource(), config(1)) as pool:
+    async with Pool(TroubledSource(), config(1)) as pool:
         lease = await pool.acquire(timeout_s=5)
         assert isinstance(lease.device, DirectDevice)
         first = lease.device
@@ -144,30 +118,23 @@ async def test_a_phone_that_does_not_reset_is_quarantined() -> None:
 
 
 async def test_starting_is_tried_again_with_growing_pauses(eventually) -> None:
-    def fault(attempt: int) -> None:
-        if 2 <= attempt <= 4:
-            raise DeviceError(f"no memory left at attempt {attempt}")
-
-    source = FaultySource(fault)
+    source = TroubledSource(lambda attempt: 2 <= attempt <= 4)
     async with Pool(source, config(2)) as pool:
         await eventually(lambda: source.running == 2)
-        assert source.attempts == 5
+        assert len(source.attempts_s) == 5
         assert {status.failures for status in pool.status()} == {0, 3}
         async with pool.lease(timeout_s=5), pool.lease(timeout_s=5):
             pass
 
 
 async def test_a_pool_without_any_phone_says_why() -> None:
-    def fault(attempt: int) -> None:
-        raise DeviceError("the host is full")
-
     with pytest.raises(DeviceError, match="no phone could be started: the host is full"):
-        async with Pool(FaultySource(fault), config(2)):
+        async with Pool(TroubledSource(lambda attempt: True), config(2)):
             pass
 
 
 async def test_a_fork_gets_phones_of_the_same_host(eventually) -> None:
-    class TwoHosts(FaultySource):
+    class TwoHosts(TroubledSource):
         def host(self, device: Device) -> str:
             return "even" if int(device.info.serial.rpartition("-")[2]) % 2 == 0 else "odd"
 
@@ -189,7 +156,7 @@ async def test_a_fork_gets_phones_of_the_same_host(eventually) -> None:
 
 
 async def test_leaving_stops_every_phone_and_refuses_who_waits(eventually) -> None:
-    source = FaultySource()
+    source = TroubledSource()
     async with Pool(source, config(2)) as pool:
         await pool.acquire(timeout_s=5)
         await pool.acquire(timeout_s=5)
@@ -203,7 +170,7 @@ async def test_leaving_stops_every_phone_and_refuses_who_waits(eventually) -> No
 
 
 async def test_many_clients_share_few_phones(eventually) -> None:
-    async with Pool(FaultySource(), config(3)) as pool:
+    async with Pool(TroubledSource(), config(3)) as pool:
         in_use: set[str] = set()
 
         async def client(number: int) -> None:

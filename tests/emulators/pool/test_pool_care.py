@@ -3,60 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from rlfactory.emulators.device.device import Device, Tap
-from rlfactory.emulators.device.errors import DeviceError, DeviceLost, PoolExhausted
+from rlfactory.emulators.device.device import Tap
+from rlfactory.emulators.device.errors import DeviceLost, PoolExhausted
 from rlfactory.emulators.pool import PhoneState, Pool, PoolConfig, PoolMetrics
-from rlfactory.emulators.simulator.phone import PhoneConfig
-from rlfactory.emulators.sources.direct import DirectDevice, DirectSource
-
-SMALL = PhoneConfig(width_px=270, height_px=600)
-T = 20.0
-
-
-class TroubledSource(DirectSource):
-    """Real phones, of which a test may say that they have grown, are gone, or cannot be started."""
-
-    def __init__(self) -> None:
-        super().__init__(SMALL)
-        self.memory: dict[str, int] = {}
-        self.gone: set[str] = set()
-        self.started: list[str] = []
-        self.stopped: list[str] = []
-        self.start_fails: Callable[[int], bool] = lambda number: False
-        self.attempts_s: list[float] = []
-
-    async def start(self) -> DirectDevice:
-        self.attempts_s.append(time.monotonic())
-        if self.start_fails(len(self.attempts_s)):
-            raise DeviceError("the host is full")
-        device = await super().start()
-        self.started.append(device.info.serial)
-        return device
-
-    async def stop(self, device: Device) -> None:
-        self.stopped.append(device.info.serial)
-        await super().stop(device)
-
-    async def reconnect(self, device: Device) -> None:
-        if device.info.serial in self.gone:
-            raise DeviceLost(f"{device.info.serial} is gone")
-
-    async def memory_bytes(self, device: Device) -> int:
-        return self.memory.get(device.info.serial, 100)
-
-
-def config(phones: int, **more: float) -> PoolConfig:
-    return PoolConfig(phones=phones, backoff_s=0.01, **more)  # type: ignore[arg-type]
-
-
-def states(pool: Pool) -> list[PhoneState]:
-    return [phone.state for phone in pool.status()]
+from rlfactory.emulators.sources.direct import DirectDevice
 
 
 async def test_a_client_that_asks_for_much_does_not_keep_others_out(eventually) -> None:
@@ -78,6 +32,9 @@ async def test_a_client_that_asks_for_much_does_not_keep_others_out(eventually) 
         assert served[0] == "modest"
         pool.release(greedy[1])
         await asyncio.gather(*tasks)
+
+
+from tests.emulators.pool.troubled import T, TroubledSource, config, states
 
 
 async def test_a_spare_spares_the_next_client_the_reset(eventually) -> None:

@@ -14,7 +14,7 @@ from rlfactory.emulators.device.device import OpenApp
 from rlfactory.emulators.device.errors import DeviceError, DeviceUnsupported
 from rlfactory.emulators.pool import Pool, PoolConfig
 from rlfactory.emulators.simulator.phone import PhoneConfig
-from rlfactory.emulators.sources.attached import AttachedSource, Place
+from rlfactory.emulators.sources.attached import AttachedSource, Endpoints
 
 if TYPE_CHECKING:
     from rlfactory.emulators.simulator.wire.phone_server import PhoneServer
@@ -26,16 +26,16 @@ T = 20.0
 
 
 @pytest.mark.parametrize(
-    ("serial", "place"),
+    ("serial", "endpoints"),
     [
-        ("emulator-5556", Place(console=("127.0.0.1", 5556), grpc=None)),
-        ("172.20.0.2:5555", Place(console=("172.20.0.2", 5554), grpc=("172.20.0.2", 8554))),
-        ("R5CT10", Place(console=None, grpc=None)),
-        ("emulator-x", Place(console=None, grpc=None)),
+        ("emulator-5556", Endpoints(console=("127.0.0.1", 5556), grpc=None)),
+        ("172.20.0.2:5555", Endpoints(console=("172.20.0.2", 5554), grpc=("172.20.0.2", 8554))),
+        ("R5CT10", Endpoints(console=None, grpc=None)),
+        ("emulator-x", Endpoints(console=None, grpc=None)),
     ],
 )
-def test_the_parts_of_a_phone_are_looked_for_by_its_serial(serial, place):
-    assert Place.of(serial) == place
+def test_the_parts_of_a_phone_are_looked_for_by_its_serial(serial, endpoints):
+    assert Endpoints.of(serial) == endpoints
 
 
 async def test_a_phone_comes_back_as_it_was_found_and_is_left_so(lab_phone):

@@ -20,7 +20,7 @@ from rlfactory.emulators.device.errors import DeviceError, DeviceUnsupported
 from rlfactory.emulators.pool import PhoneState, Pool, PoolConfig
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.attached import AttachedSource
-from rlfactory.emulators.sources.process import ProcessSource, start_worker
+from rlfactory.emulators.sources.hosted import ProcessSource, start_worker
 
 SMALL = PhoneConfig(width_px=270, height_px=600)
 T = 30.0

@@ -6,9 +6,9 @@ import pytest
 
 from rlfactory.emulators.pool import PoolConfig
 from rlfactory.emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.sources.hosted import ProcessSource
 from rlfactory.emulators.sources.kinds import SourceKind
 from rlfactory.emulators.sources.phones import PhonesConfig, discovery_folders, phone_source
-from rlfactory.emulators.sources.process import ProcessSource
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.server import ServerConfig, serving
 

@@ -17,12 +17,12 @@ from rlfactory.envs.api.coordinates import ScreenSize
 from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.api.types import CoordinateFrame, Split, ToolCall, ToolStatus
 from rlfactory.envs.client import EnvClient
+from rlfactory.envs.service.serve import tools_of_file
 from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Check, Outcome, Task
 from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.config import ToolsConfig, load_tools
-from rlfactory.envs.tools.file import tools_of_file
 from rlfactory.envs.tools.registry import default_tools
 from rlfactory.envs.tools.runtime.executor import Executor
 from rlfactory.envs.tools.runtime.policy import ToolPolicy
