@@ -45,9 +45,10 @@ async def test_numbers_continue_after_those_that_count_as_done():
 
 
 async def test_the_last_caller_to_leave_cancels_the_work(eventually):
-    once, gate, log = AtMostOnce[int](grace_s=0.01), asyncio.Event(), []
+    once, gate, log = AtMostOnce[int](grace_s=0.0), asyncio.Event(), []
 
     async def wait():
+        log.append("begun")
         try:
             await gate.wait()
         except asyncio.CancelledError:
@@ -55,13 +56,14 @@ async def test_the_last_caller_to_leave_cancels_the_work(eventually):
             raise
 
     callers = [asyncio.create_task(once.run(1, "x", wait)) for _ in range(2)]
-    await asyncio.sleep(0.01)
+    await eventually(lambda: log == ["begun"])
     callers[0].cancel()
-    await asyncio.sleep(0.05)
-    assert not log
+    await eventually(callers[0].cancelled)
+    await asyncio.sleep(0)  # a grace of no time would be over
+    assert log == ["begun"]
     assert once.running
     callers[1].cancel()
-    await eventually(lambda: log == ["cancelled"])
+    await eventually(lambda: log == ["begun", "cancelled"])
     await asyncio.gather(*callers, return_exceptions=True)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -46,22 +45,18 @@ def runs(pid: int) -> bool:
         return False
 
 
-async def all_free(pool: Pool) -> None:
-    for _ in range(1000):
-        if all(status.state is PhoneState.FREE for status in pool.status()):
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError(pool.status())
+def all_free(pool: Pool) -> bool:
+    return all(status.state is PhoneState.FREE for status in pool.status())
 
 
 def console_of(device: Device) -> EmulatorConsole:
     return EmulatorConsole(int(device.info.serial.removeprefix("emulator-")))
 
 
-async def test_phones_in_processes_are_leased_reset_and_forked() -> None:
+async def test_phones_in_processes_are_leased_reset_and_forked(eventually) -> None:
     before = children()
     async with Pool(ProcessSource(SMALL, phones_per_host=2), PoolConfig(phones=3)) as pool:
-        await all_free(pool)
+        await eventually(lambda: all_free(pool))
         assert len(children() - before) == 3  # an adb server and two hosts
         async with pool.lease(timeout_s=T) as first:
             await first.device.act(OpenApp("Settings"), timeout_s=T)
@@ -78,14 +73,14 @@ async def test_phones_in_processes_are_leased_reset_and_forked() -> None:
                     else:
                         with pytest.raises(DeviceError, match="no snapshot"):
                             await other.device.load_snapshot(snapshot, timeout_s=T)
-        await all_free(pool)
+        await eventually(lambda: all_free(pool))
         for _ in range(3):
             lease = await pool.acquire(timeout_s=T)
             assert "files/trace" not in await lease.device.state(timeout_s=T)
     assert children() == before
 
 
-async def test_a_killed_phone_is_replaced() -> None:
+async def test_a_killed_phone_is_replaced(eventually) -> None:
     async with Pool(ProcessSource(SMALL), PoolConfig(phones=2, backoff_s=0.01)) as pool:
         async with pool.lease(timeout_s=T) as bystander:
             with pytest.raises(DeviceError):
@@ -93,11 +88,11 @@ async def test_a_killed_phone_is_replaced() -> None:
                     await console_of(lease.device).kill()
                     await lease.device.act(Tap(1, 1), timeout_s=T)
             await bystander.device.act(Tap(1, 1), timeout_s=T)
-        await all_free(pool)
+        await eventually(lambda: all_free(pool))
         assert sum(status.failures for status in pool.status()) == 1
 
 
-async def test_a_killed_host_is_replaced_with_its_phones() -> None:
+async def test_a_killed_host_is_replaced_with_its_phones(eventually) -> None:
     before = children()
     source = ProcessSource(SMALL)
     async with Pool(source, PoolConfig(phones=2, backoff_s=0.01)) as pool:
@@ -107,7 +102,7 @@ async def test_a_killed_host_is_replaced_with_its_phones() -> None:
             with pytest.raises(DeviceError):
                 await lease.device.act(Tap(1, 1), timeout_s=T)
             pool.release(lease, problem="it was killed")
-        await all_free(pool)
+        await eventually(lambda: all_free(pool))
         async with pool.lease(timeout_s=T) as lease:
             await lease.device.act(Tap(1, 1), timeout_s=T)
     assert children() == before
@@ -125,16 +120,18 @@ def adb_server_of(source: ProcessSource) -> int:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-async def test_an_adb_server_that_dies_or_hangs_comes_back_and_no_phone_is_lost(how: signal.Signals) -> None:
+async def test_an_adb_server_that_dies_or_hangs_comes_back_and_no_phone_is_lost(
+    how: signal.Signals, eventually
+) -> None:
     source = ProcessSource(SMALL)
     async with Pool(source, PoolConfig(phones=2, mend_timeout_s=8.0)) as pool:
-        await all_free(pool)
+        await eventually(lambda: all_free(pool))
         serials = {status.serial for status in pool.status()}
         with pytest.raises(DeviceError):
             async with pool.lease(timeout_s=T) as lease:
                 os.kill(adb_server_of(source), how)
                 await lease.device.act(Tap(1, 1), timeout_s=0.5)
-        await all_free(pool)
+        await eventually(lambda: all_free(pool))
         for _ in serials:
             lease = await pool.acquire(timeout_s=T)
             await lease.device.act(Tap(1, 1), timeout_s=T)
@@ -143,12 +140,12 @@ async def test_an_adb_server_that_dies_or_hangs_comes_back_and_no_phone_is_lost(
         assert sum(phone.failures for phone in status) == 0
 
 
-async def test_a_phone_that_dies_while_free_is_found_out_by_its_next_client() -> None:
+async def test_a_phone_that_dies_while_free_is_found_out_by_its_next_client(eventually) -> None:
     async with Pool(ProcessSource(SMALL), PoolConfig(phones=1, backoff_s=0.01)) as pool:
         lease = await pool.acquire(timeout_s=T)
         console = console_of(lease.device)
         pool.release(lease)
-        await all_free(pool)
+        await eventually(lambda: all_free(pool))
         await console.kill()
         with pytest.raises(DeviceError):
             async with pool.lease(timeout_s=T) as lease:

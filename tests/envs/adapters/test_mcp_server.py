@@ -53,15 +53,14 @@ async def test_a_client_begins_plays_and_ends_an_episode(serve, mode):
     assert service.manager.sessions == 0
 
 
-async def test_the_command_serves_a_client_on_stdio(serve):
+async def test_the_command_serves_a_client_on_stdio(serve, eventually):
     async with serve() as (service, _):
         command = StdioServerParameters(
             command=sys.executable, args=[*COMMAND, "--address", service.address, "--task", "bench.talk"]
         )
         async with Client(command) as client:
             assert text(await client.call_tool("shared", {"text": "hi"})) == "hi 1"
-        while service.manager.sessions:  # noqa: ASYNC110 - the test's timeout is the bound
-            await asyncio.sleep(0.01)
+        await eventually(lambda: not service.manager.sessions)
 
 
 NODE_CLIENT = """

@@ -106,16 +106,15 @@ async def test_a_server_that_dies_is_started_again_and_the_call_is_not_repeated(
         assert server.connections == 2
 
 
-async def test_new_tools_reach_new_sessions_on_stdio():
+async def test_new_tools_reach_new_sessions_on_stdio(eventually):
     async with McpServer(stdio()) as server:
         await one(server, "learn", word="moin")
-        while "say_moin" not in server.names:  # noqa: ASYNC110 - the test's timeout is the bound
-            await asyncio.sleep(0.01)
+        await eventually(lambda: "say_moin" in server.names)
         assert await one(server, "say_moin") == (ToolStatus.OK, "moin")
 
 
 @pytest.mark.parametrize("kind", ["http", "sse"])
-async def test_a_server_behind_an_address_comes_back_after_a_restart(kind):
+async def test_a_server_behind_an_address_comes_back_after_a_restart(kind, eventually):
     port = free_port()
     config = (
         http(port) if kind == "http" else McpConfig(name="old", url=f"http://127.0.0.1:{port}/sse", transport="sse")
@@ -125,8 +124,7 @@ async def test_a_server_behind_an_address_comes_back_after_a_restart(kind):
         async with server:
             assert await one(server, "add", a=2, b=3) == (ToolStatus.OK, "5")
             await one(server, "learn", word="servus")
-            while "say_servus" not in server.names:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+            await eventually(lambda: "say_servus" in server.names)
             process.kill()
             await process.wait()
             assert (await one(server, "add", a=2, b=3))[0] is ToolStatus.ERROR

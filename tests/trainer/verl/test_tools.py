@@ -135,7 +135,7 @@ async def test_verls_loop_plays_an_episode_and_is_paid_by_the_session(service, t
     assert sum(output.response_mask) == len(output.response_logprobs) - output.response_logprobs.count(0.0)
 
 
-async def test_verls_own_loop_is_paid_by_the_reward_function(service, tokenizer, tmp_path):
+async def test_verls_own_loop_is_paid_by_the_reward_function(service, tokenizer, tmp_path, eventually):
     tools, row = await rows_of(service, tmp_path)
     person, town = solution()
     script = [
@@ -148,8 +148,7 @@ async def test_verls_own_loop_is_paid_by_the_reward_function(service, tokenizer,
     assert score(TASK, "", "", output.extra_fields) == 0.8  # right, with a refused call
     assert output.extra_fields["tool_rewards"][-1] == 0.0
     gc.collect()
-    while service.manager.sessions:  # noqa: ASYNC110 - the agent is gone, and its episode with it
-        await asyncio.sleep(0.01)
+    await eventually(lambda: not service.manager.sessions)  # the agent is gone, and its episode with it
 
 
 async def test_an_episode_whose_service_fails_is_dropped_and_never_scored(service, tokenizer, tmp_path):
