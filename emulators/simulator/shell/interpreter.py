@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never
 
+from rlfactory.emulators.simulator.shell import syntax
 from rlfactory.emulators.simulator.shell.arithmetic import ArithmeticSyntaxError
 from rlfactory.emulators.simulator.shell.builtins import BUILTINS
 from rlfactory.emulators.simulator.shell.commands.context import Context
@@ -24,21 +25,6 @@ from rlfactory.emulators.simulator.shell.streams import (
     ShellLimitError,
     Source,
     Streams,
-)
-from rlfactory.emulators.simulator.shell.syntax import (
-    AndOr,
-    Case,
-    Command,
-    Compound,
-    For,
-    Group,
-    If,
-    Pipeline,
-    Script,
-    ShellSyntaxError,
-    Simple,
-    Subshell,
-    While,
 )
 
 if TYPE_CHECKING:
@@ -110,23 +96,23 @@ class Shell:
         """Run a command line; a syntax error is its output and status 1."""
         try:
             script = parse(text)
-        except ShellSyntaxError as error:
+        except syntax.ShellSyntaxError as error:
             self.complain(str(error))
             self.status = 1
             return 1
         return self.run(script)
 
-    def run(self, script: Script) -> int:
+    def run(self, script: syntax.Script) -> int:
         """Run commands in this shell; return the status of the last one."""
         for item in script:
             if item.background:
-                self.fork().run_to_end((AndOr(item.first, item.rest, background=False),))
+                self.fork().run_to_end((syntax.AndOr(item.first, item.rest, background=False),))
                 self.status = 0
             else:
                 self._and_or(item)
         return self.status
 
-    def run_to_end(self, script: Script) -> int:
+    def run_to_end(self, script: syntax.Script) -> int:
         """Run commands as a shell process of their own: `exit` and fatal errors end only this shell."""
         try:
             self.run(script)
@@ -149,7 +135,7 @@ class Shell:
         twin._conditions = self._conditions
         return twin
 
-    def capture(self, script: Script) -> bytes:
+    def capture(self, script: syntax.Script) -> bytes:
         """Return the standard output of a command substitution."""
         output = BufferSink(self.budget)
         self._descend()
@@ -166,13 +152,13 @@ class Shell:
 
     # --- lists ---------------------------------------------------------------------------------------------------
 
-    def _and_or(self, item: AndOr) -> None:
+    def _and_or(self, item: syntax.AndOr) -> None:
         self._pipeline(item.first, condition=bool(item.rest))
         for number, (operator, pipeline) in enumerate(item.rest):
             if (self.status == 0) == (operator == "&&"):
                 self._pipeline(pipeline, condition=number < len(item.rest) - 1)
 
-    def _pipeline(self, pipeline: Pipeline, *, condition: bool) -> None:
+    def _pipeline(self, pipeline: syntax.Pipeline, *, condition: bool) -> None:
         condition = condition or pipeline.negated
         self._conditions += condition
         try:
@@ -187,22 +173,22 @@ class Shell:
         elif self.status and self.options.errexit and not condition and not self._conditions:
             raise ShellExit(self.status)
 
-    def _piped(self, commands: tuple[Command, ...]) -> None:
+    def _piped(self, commands: tuple[syntax.Command, ...]) -> None:
         source = self.streams.stdin
         for number, command in enumerate(commands):
             last = number == len(commands) - 1
             pipe = BufferSink(self.budget)
             output = self.streams.stdout if last else pipe
             shell = self.fork(Streams(source, output, self.streams.stderr))
-            item = AndOr(Pipeline((command,), negated=False), (), background=False)
+            item = syntax.AndOr(syntax.Pipeline((command,), negated=False), (), background=False)
             self.status = shell.run_to_end((item,))
             source = Source(pipe.value())
 
     # --- commands ------------------------------------------------------------------------------------------------
 
-    def _command(self, command: Command) -> None:
+    def _command(self, command: syntax.Command) -> None:
         self.budget.step()
-        if isinstance(command, Simple):
+        if isinstance(command, syntax.Simple):
             self._simple(command)
             return
         saved = self.streams
@@ -217,31 +203,31 @@ class Shell:
             self.streams = saved
             self.budget.depth += 1
 
-    def _compound(self, command: Compound) -> None:
+    def _compound(self, command: syntax.Compound) -> None:
         match command.body:
-            case If() as body:
+            case syntax.If() as body:
                 self._if(body)
-            case For() as body:
+            case syntax.For() as body:
                 self._for(body)
-            case While() as body:
+            case syntax.While() as body:
                 self._while(body)
-            case Case() as body:
+            case syntax.Case() as body:
                 self._case(body)
-            case Subshell(script):
+            case syntax.Subshell(script):
                 self.status = self.fork().run_to_end(script)
-            case Group(script):
+            case syntax.Group(script):
                 self.run(script)
             case _ as never:
                 assert_never(never)
 
-    def _condition(self, script: Script) -> bool:
+    def _condition(self, script: syntax.Script) -> bool:
         self._conditions += 1
         try:
             return self.run(script) == 0
         finally:
             self._conditions -= 1
 
-    def _if(self, body: If) -> None:
+    def _if(self, body: syntax.If) -> None:
         for condition, script in body.branches:
             if self._condition(script=condition):
                 self.run(script)
@@ -251,7 +237,7 @@ class Shell:
         else:
             self.status = 0
 
-    def _for(self, body: For) -> None:
+    def _for(self, body: syntax.For) -> None:
         values = list(self.positional) if body.words is None else expand_words(self, body.words)
         if not values:
             self.status = 0
@@ -260,7 +246,7 @@ class Shell:
             if not self._turn(body.body):
                 break
 
-    def _while(self, body: While) -> None:
+    def _while(self, body: syntax.While) -> None:
         status = 0
         while self._loop_condition(body) != body.until:
             if not self._turn(body.body):
@@ -269,11 +255,11 @@ class Shell:
             status = self.status
         self.status = status
 
-    def _loop_condition(self, body: While) -> bool:
+    def _loop_condition(self, body: syntax.While) -> bool:
         self.budget.step()
         return self._condition(body.condition)
 
-    def _turn(self, script: Script) -> bool:
+    def _turn(self, script: syntax.Script) -> bool:
         """Run a loop's body once; False when the loop is to end."""
         self.budget.step()
         self.loops += 1
@@ -288,7 +274,7 @@ class Shell:
             self.loops -= 1
         return True
 
-    def _case(self, body: Case) -> None:
+    def _case(self, body: syntax.Case) -> None:
         subject = expand_text(self, body.subject)
         for patterns, script in body.branches:
             if any(expand_pattern(self, pattern).matches(subject) for pattern in patterns):
@@ -298,7 +284,7 @@ class Shell:
                 return
         self.status = 0
 
-    def _simple(self, command: Simple) -> None:
+    def _simple(self, command: syntax.Simple) -> None:
         self._substituted_status = None
         arguments = expand_words(self, command.words)
         saved = self.streams
@@ -316,7 +302,7 @@ class Shell:
         finally:
             self.streams = saved
 
-    def _call(self, arguments: list[str], command: Simple) -> None:
+    def _call(self, arguments: list[str], command: syntax.Simple) -> None:
         builtin = BUILTINS.get(arguments[0])
         if builtin is not None:
             for name, word in command.assignments:
@@ -370,7 +356,7 @@ class Shell:
         self._descend()
         try:
             return self.run_to_end(parse(text))
-        except ShellSyntaxError as error:
+        except syntax.ShellSyntaxError as error:
             self.complain(str(error))
             return 1
         finally:

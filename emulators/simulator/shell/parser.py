@@ -6,24 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from rlfactory.emulators.simulator.shell.syntax import (
-    AndOr,
-    Case,
-    Command,
-    Compound,
-    For,
-    Group,
-    If,
-    Pipeline,
-    Redirect,
-    Script,
-    ShellSyntaxError,
-    Simple,
-    Subshell,
-    Text,
-    While,
-    Word,
-)
+from rlfactory.emulators.simulator.shell import syntax
 from rlfactory.emulators.simulator.shell.words import WordReader
 
 _OPERATORS: Final = ("&&", "||", ";;", ";", "&", "|", "(", ")", "\n")
@@ -34,22 +17,22 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CLOSERS: Final = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
 _CACHED_CHARS: Final = 4096
 
-_EMPTY: Final = Word(())
+_EMPTY: Final = syntax.Word(())
 
 
-def parse(text: str) -> Script:
+def parse(text: str) -> syntax.Script:
     """Parse a command line. Raises: ShellSyntaxError."""
     return _parse_cached(text) if len(text) <= _CACHED_CHARS else _parse(text)
 
 
-def _parse(text: str) -> Script:
+def _parse(text: str) -> syntax.Script:
     return parse_script(text, 0, "", 0)[0]
 
 
 _parse_cached = lru_cache(maxsize=256)(_parse)
 
 
-def parse_script(text: str, position: int, closer: str, depth: int) -> tuple[Script, int]:
+def parse_script(text: str, position: int, closer: str, depth: int) -> tuple[syntax.Script, int]:
     """Parse from `position` to the end, or past the closing parenthesis of a substitution."""
     parser = _Parser(text, position, depth)
     script = parser.parse_list(until=frozenset({closer} if closer else ()))
@@ -65,9 +48,9 @@ class _Parser:
         self._depth = depth
         self.reader = WordReader(text, self._nested, depth)
         self.reader.position = position
-        self._pending_documents: list[tuple[Redirect, str, bool, bool]] = []
+        self._pending_documents: list[tuple[syntax.Redirect, str, bool, bool]] = []
 
-    def _nested(self, text: str, position: int, closer: str) -> tuple[Script, int]:
+    def _nested(self, text: str, position: int, closer: str) -> tuple[syntax.Script, int]:
         return parse_script(text, position, closer, self._depth + 1)
 
     # --- tokens --------------------------------------------------------------------------------------------------
@@ -118,14 +101,14 @@ class _Parser:
             raise self.unexpected(token)
         self._take_operator(token)
 
-    def unexpected(self, wanted: str = "") -> ShellSyntaxError:
+    def unexpected(self, wanted: str = "") -> syntax.ShellSyntaxError:
         self._skip_blanks()
         rest = self.reader.text[self.reader.position :].split("\n")[0][:20]
         if not self.reader.text[self.reader.position :].strip():
             detail = f": unmatched or missing '{wanted}'" if wanted else ""
-            return ShellSyntaxError(f"syntax error: unexpected end of file{detail}")
+            return syntax.ShellSyntaxError(f"syntax error: unexpected end of file{detail}")
         token = self.peek_operator() or rest.split(" ")[0]
-        return ShellSyntaxError(f"syntax error: unexpected '{'newline' if token == chr(10) else token}'")
+        return syntax.ShellSyntaxError(f"syntax error: unexpected '{'newline' if token == chr(10) else token}'")
 
     def _skip_newlines(self) -> None:
         while self.peek_operator() == "\n":
@@ -133,9 +116,9 @@ class _Parser:
 
     # --- lists ---------------------------------------------------------------------------------------------------
 
-    def parse_list(self, *, until: frozenset[str]) -> Script:
+    def parse_list(self, *, until: frozenset[str]) -> syntax.Script:
         """Parse commands up to a closing operator or reserved word, which is left standing."""
-        items: list[AndOr] = []
+        items: list[syntax.AndOr] = []
         while True:
             self._skip_newlines()
             operator = self.peek_operator()
@@ -149,31 +132,31 @@ class _Parser:
                 self._take_operator(operator)
                 if operator == "&":
                     last = items[-1]
-                    items[-1] = AndOr(last.first, last.rest, background=True)
+                    items[-1] = syntax.AndOr(last.first, last.rest, background=True)
             elif operator != "\n":
                 return tuple(items)
 
-    def _block(self, until: str = "") -> Script:
+    def _block(self, until: str = "") -> syntax.Script:
         """Parse a list that must not be empty."""
         self._depth += 1
         if self._depth > 24:
-            raise ShellSyntaxError("syntax error: nested deeper than 24 levels")
+            raise syntax.ShellSyntaxError("syntax error: nested deeper than 24 levels")
         script = self.parse_list(until=frozenset({until} if until else ()))
         self._depth -= 1
         if not script:
             raise self.unexpected()
         return script
 
-    def _parse_and_or(self) -> AndOr:
+    def _parse_and_or(self) -> syntax.AndOr:
         first = self._parse_pipeline()
-        rest: list[tuple[str, Pipeline]] = []
+        rest: list[tuple[str, syntax.Pipeline]] = []
         while (operator := self.peek_operator()) in {"&&", "||"}:
             self._take_operator(operator)
             self._skip_newlines()
             rest.append((operator, self._parse_pipeline()))
-        return AndOr(first, tuple(rest), background=False)
+        return syntax.AndOr(first, tuple(rest), background=False)
 
-    def _parse_pipeline(self) -> Pipeline:
+    def _parse_pipeline(self) -> syntax.Pipeline:
         negated = False
         while self._peek_reserved() == "!":
             self._take_word("!")
@@ -183,23 +166,23 @@ class _Parser:
             self._take_operator("|")
             self._skip_newlines()
             commands.append(self._parse_command())
-        return Pipeline(tuple(commands), negated)
+        return syntax.Pipeline(tuple(commands), negated)
 
     # --- commands ------------------------------------------------------------------------------------------------
 
-    def _parse_command(self) -> Command:
+    def _parse_command(self) -> syntax.Command:
         operator = self.peek_operator()
         if operator == "(":
             self._take_operator("(")
-            body: Subshell | Group | If | For | While | Case = Subshell(self._block(")"))
+            body: syntax.Body = syntax.Subshell(self._block(")"))
             self.expect(")")
-            return Compound(body, self._redirects())
+            return syntax.Compound(body, self._redirects())
         if operator:
             raise self.unexpected()
         match self._peek_reserved():
             case "{":
                 self._take_word("{")
-                body = Group(self._block())
+                body = syntax.Group(self._block())
                 self.expect("}")
             case "if":
                 body = self._parse_if()
@@ -213,10 +196,10 @@ class _Parser:
                 raise self.unexpected()
             case _:
                 return self._parse_simple()
-        return Compound(body, self._redirects())
+        return syntax.Compound(body, self._redirects())
 
-    def _parse_if(self) -> If:
-        branches: list[tuple[Script, Script]] = []
+    def _parse_if(self) -> syntax.If:
+        branches: list[tuple[syntax.Script, syntax.Script]] = []
         self._take_word("if")
         while True:
             condition = self._block()
@@ -225,20 +208,20 @@ class _Parser:
             if self._peek_reserved() != "elif":
                 break
             self._take_word("elif")
-        otherwise: Script = ()
+        otherwise: syntax.Script = ()
         if self._peek_reserved() == "else":
             self._take_word("else")
             otherwise = self._block()
         self.expect("fi")
-        return If(tuple(branches), otherwise)
+        return syntax.If(tuple(branches), otherwise)
 
-    def _parse_for(self) -> For:
+    def _parse_for(self) -> syntax.For:
         self._take_word("for")
         name = self._peek_reserved()
         if not _NAME.fullmatch(name):
             raise self.unexpected()
         self._take_word(name)
-        words: list[Word] | None = None
+        words: list[syntax.Word] | None = None
         if self.peek_operator() == "\n":
             self._skip_newlines()
         if self._peek_reserved() == "in":
@@ -250,26 +233,26 @@ class _Parser:
             self._take_operator(";")
         self._skip_newlines()
         body = self._do_block()
-        return For(name, None if words is None else tuple(words), body)
+        return syntax.For(name, None if words is None else tuple(words), body)
 
-    def _parse_while(self, word: str) -> While:
+    def _parse_while(self, word: str) -> syntax.While:
         self._take_word(word)
         condition = self._block()
-        return While(condition, self._do_block(), until=word == "until")
+        return syntax.While(condition, self._do_block(), until=word == "until")
 
-    def _do_block(self) -> Script:
+    def _do_block(self) -> syntax.Script:
         self.expect("do")
         body = self._block()
         self.expect("done")
         return body
 
-    def _parse_case(self) -> Case:
+    def _parse_case(self) -> syntax.Case:
         self._take_word("case")
         self._skip_blanks()
         subject = self._word()
         self._skip_newlines()
         self.expect("in")
-        branches: list[tuple[tuple[Word, ...], Script]] = []
+        branches: list[tuple[tuple[syntax.Word, ...], syntax.Script]] = []
         while True:
             self._skip_newlines()
             if self._peek_reserved() == "esac":
@@ -287,9 +270,9 @@ class _Parser:
             self._take_operator(";;")
         self._skip_newlines()
         self.expect("esac")
-        return Case(subject, tuple(branches))
+        return syntax.Case(subject, tuple(branches))
 
-    def _word(self) -> Word:
+    def _word(self) -> syntax.Word:
         self._skip_blanks()
         start = self.reader.position
         word = self.reader.read_word()
@@ -297,10 +280,10 @@ class _Parser:
             raise self.unexpected()
         return word
 
-    def _parse_simple(self) -> Simple:
-        assignments: list[tuple[str, Word]] = []
-        words: list[Word] = []
-        redirects: list[Redirect] = []
+    def _parse_simple(self) -> syntax.Simple:
+        assignments: list[tuple[str, syntax.Word]] = []
+        words: list[syntax.Word] = []
+        redirects: list[syntax.Redirect] = []
         start = self.reader.position
         while not self.peek_operator() and self.reader.position < len(self.reader.text):
             redirect = self._redirect()
@@ -315,12 +298,12 @@ class _Parser:
                 words.append(self._word())
         if self.reader.position == start or (words and self.peek_operator() == "("):
             raise self.unexpected()
-        return Simple(tuple(assignments), tuple(words), tuple(redirects))
+        return syntax.Simple(tuple(assignments), tuple(words), tuple(redirects))
 
     # --- redirections --------------------------------------------------------------------------------------------
 
-    def _redirects(self) -> tuple[Redirect, ...]:
-        found: list[Redirect] = []
+    def _redirects(self) -> tuple[syntax.Redirect, ...]:
+        found: list[syntax.Redirect] = []
         while not self.peek_operator():
             redirect = self._redirect()
             if redirect is None:
@@ -328,7 +311,7 @@ class _Parser:
             found.append(redirect)
         return tuple(found)
 
-    def _redirect(self) -> Redirect | None:
+    def _redirect(self) -> syntax.Redirect | None:
         self._skip_blanks()
         reader = self.reader
         fd = _FD.match(reader.text, reader.position)
@@ -339,10 +322,10 @@ class _Parser:
         reader.position = at + len(operator)
         number = int(fd.group()) if fd and len(fd.group()) < 4 else (0 if operator[0] == "<" else 1)
         target = self._word()
-        redirect = Redirect(number, operator, target)
+        redirect = syntax.Redirect(number, operator, target)
         if operator in {"<<", "<<-"}:
-            delimiter = "".join(part.text for part in target.parts if isinstance(part, Text))
-            quoted = any(isinstance(part, Text) and part.quoted for part in target.parts)
+            delimiter = "".join(part.text for part in target.parts if isinstance(part, syntax.Text))
+            quoted = any(isinstance(part, syntax.Text) and part.quoted for part in target.parts)
             redirect.target = _EMPTY
             self._pending_documents.append((redirect, delimiter, quoted, operator == "<<-"))
         return redirect
@@ -363,8 +346,8 @@ class _Parser:
                 lines.append(line + "\n")
             body = "".join(lines)
             if quoted:
-                redirect.target = Word((Text(body, quoted=True),))
+                redirect.target = syntax.Word((syntax.Text(body, quoted=True),))
             else:
                 inner = WordReader(body, self._nested, self._depth + 1)
-                redirect.target = Word(tuple(inner.read_quoted("")))
+                redirect.target = syntax.Word(tuple(inner.read_quoted("")))
         self._pending_documents.clear()

@@ -4,23 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from rlfactory.emulators.simulator.shell import syntax
 from rlfactory.emulators.simulator.shell.commands.registry import COMMANDS
 from rlfactory.emulators.simulator.shell.parser import parse
-from rlfactory.emulators.simulator.shell.syntax import (
-    Case,
-    Command,
-    Compound,
-    For,
-    Group,
-    If,
-    Pipeline,
-    Script,
-    ShellSyntaxError,
-    Simple,
-    Subshell,
-    While,
-    Word,
-)
 
 _BUILTIN_WRAPPERS: Final = frozenset({"exec", "command"})
 
@@ -29,40 +15,40 @@ def reads_stdin(command: str) -> bool:
     """Tell whether a command of the line takes the line's own input; False for what is no command line."""
     try:
         return _script_reads(parse(command))
-    except ShellSyntaxError:
+    except syntax.ShellSyntaxError:
         return False
 
 
-def _script_reads(script: Script) -> bool:
+def _script_reads(script: syntax.Script) -> bool:
     return any(
         _pipeline_reads(pipeline) for joined in script for pipeline in (joined.first, *(p for _, p in joined.rest))
     )
 
 
-def _pipeline_reads(pipeline: Pipeline) -> bool:
+def _pipeline_reads(pipeline: syntax.Pipeline) -> bool:
     return bool(pipeline.commands) and _command_reads(pipeline.commands[0])
 
 
-def _command_reads(command: Command) -> bool:
+def _command_reads(command: syntax.Command) -> bool:
     if any(redirect.operator.startswith("<") for redirect in command.redirects):
         return False
-    return _simple_reads(command) if isinstance(command, Simple) else _compound_reads(command)
+    return _simple_reads(command) if isinstance(command, syntax.Simple) else _compound_reads(command)
 
 
-def _compound_reads(command: Compound) -> bool:
+def _compound_reads(command: syntax.Compound) -> bool:
     match command.body:
-        case Subshell(body) | Group(body) | For(body=body):
+        case syntax.Subshell(body) | syntax.Group(body) | syntax.For(body=body):
             scripts = [body]
-        case While(condition, body):
+        case syntax.While(condition, body):
             scripts = [condition, body]
-        case If(branches, otherwise):
+        case syntax.If(branches, otherwise):
             scripts = [script for branch in branches for script in branch] + [otherwise]
-        case Case(branches=cases):
+        case syntax.Case(branches=cases):
             scripts = [script for _, script in cases]
     return any(_script_reads(script) for script in scripts)
 
 
-def _simple_reads(command: Simple) -> bool:
+def _simple_reads(command: syntax.Simple) -> bool:
     words = [_plain(word) for word in command.words]
     while words and (words[0] in _BUILTIN_WRAPPERS or (words[0] in COMMANDS and COMMANDS[words[0]].wraps)):
         del words[0]
@@ -72,6 +58,6 @@ def _simple_reads(command: Simple) -> bool:
     return name == "read" or (name in COMMANDS and COMMANDS[name].reads_stdin(arguments))
 
 
-def _plain(word: Word) -> str:
+def _plain(word: syntax.Word) -> str:
     """Return the word's text; what only the running shell knows becomes some operand."""
     return "".join(getattr(part, "text", "?") for part in word.parts)

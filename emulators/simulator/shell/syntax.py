@@ -114,9 +114,12 @@ class Group:
     body: Script
 
 
+Body = If | For | While | Case | Subshell | Group
+
+
 @dataclass(frozen=True, slots=True)
 class Compound:
-    body: If | For | While | Case | Subshell | Group
+    body: Body
     redirects: tuple[Redirect, ...]
 
 

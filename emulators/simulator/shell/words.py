@@ -6,16 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from rlfactory.emulators.simulator.shell.syntax import (
-    Arithmetic,
-    Parameter,
-    Part,
-    Script,
-    ShellSyntaxError,
-    Substitution,
-    Text,
-    Word,
-)
+from rlfactory.emulators.simulator.shell import syntax
 
 MAX_NESTING: Final = 24
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[?$#@*!-]")
@@ -24,7 +15,7 @@ _OPERATOR: Final = re.compile(r":?[-=?+]|%%?|##?")
 _PLAIN: Final = re.compile(r"[^\s\\'\"`$;&|<>()#]+")
 _WORD_END: Final = frozenset(" \t\n;&|<>()")
 
-ParseScript = Callable[[str, int, str], tuple[Script, int]]
+ParseScript = Callable[[str, int, str], tuple[syntax.Script, int]]
 """(text, position, closing character) -> script and the position after the closing character."""
 
 
@@ -33,7 +24,7 @@ class WordReader:
 
     def __init__(self, text: str, parse_script: ParseScript, depth: int) -> None:
         if depth > MAX_NESTING:
-            raise ShellSyntaxError(f"syntax error: nested deeper than {MAX_NESTING} levels")
+            raise syntax.ShellSyntaxError(f"syntax error: nested deeper than {MAX_NESTING} levels")
         self.text = text
         self.position = 0
         self._parse_script = parse_script
@@ -43,30 +34,30 @@ class WordReader:
         at = self.position + offset
         return self.text[at] if at < len(self.text) else ""
 
-    def read_word(self) -> Word:
+    def read_word(self) -> syntax.Word:
         """Read an unquoted word up to a blank or operator."""
-        parts: list[Part] = []
+        parts: list[syntax.Part] = []
         while self.position < len(self.text):
             plain = _PLAIN.match(self.text, self.position)
             if plain:
-                parts.append(Text(plain.group(), quoted=False))
+                parts.append(syntax.Text(plain.group(), quoted=False))
                 self.position = plain.end()
                 continue
             char = self.text[self.position]
             if char in _WORD_END:
                 break
             self._read_part(char, parts)
-        return Word(_merged(parts))
+        return syntax.Word(_merged(parts))
 
-    def _read_part(self, char: str, parts: list[Part]) -> None:
+    def _read_part(self, char: str, parts: list[syntax.Part]) -> None:
         match char:
             case "\\":
                 self.position += 2
                 escaped = self.text[self.position - 1 : self.position]
                 if escaped != "\n":
-                    parts.append(Text(escaped or "\\", quoted=True))
+                    parts.append(syntax.Text(escaped or "\\", quoted=True))
             case "'":
-                parts.append(Text(self._until("'"), quoted=True))
+                parts.append(syntax.Text(self._until("'"), quoted=True))
             case '"':
                 self.position += 1
                 parts.extend(self.read_quoted('"'))
@@ -74,22 +65,22 @@ class WordReader:
                 parts.append(self._read_expansion(quoted=False))
             case _:
                 self.position += 1
-                parts.append(Text(char, quoted=False))
+                parts.append(syntax.Text(char, quoted=False))
 
-    def read_quoted(self, end: str) -> list[Part]:
+    def read_quoted(self, end: str) -> list[syntax.Part]:
         """Read the inside of double quotes (or of a here-document, with `end` "") past the closing character."""
-        parts: list[Part] = [Text("", quoted=True)]
+        parts: list[syntax.Part] = [syntax.Text("", quoted=True)]
         plain: list[str] = []
 
         def flush() -> None:
             if plain:
-                parts.append(Text("".join(plain), quoted=True))
+                parts.append(syntax.Text("".join(plain), quoted=True))
                 plain.clear()
 
         while True:
             if self.position >= len(self.text):
                 if end:
-                    raise ShellSyntaxError(f"no closing quote {end}")
+                    raise syntax.ShellSyntaxError(f"no closing quote {end}")
                 break
             char = self.text[self.position]
             if char == end:
@@ -112,14 +103,14 @@ class WordReader:
         """Read from an opening quote past the closing one; nothing inside is special."""
         end = self.text.find(quote, self.position + 1)
         if end < 0:
-            raise ShellSyntaxError(f"no closing quote {quote}")
+            raise syntax.ShellSyntaxError(f"no closing quote {quote}")
         inside = self.text[self.position + 1 : end]
         self.position = end + 1
         return inside
 
     # --- expansions ----------------------------------------------------------------------------------------------
 
-    def _read_expansion(self, *, quoted: bool) -> Part:
+    def _read_expansion(self, *, quoted: bool) -> syntax.Part:
         if self.peek() == "`":
             return self._read_backquotes(quoted=quoted)
         if self.text.startswith("$((", self.position):
@@ -128,22 +119,22 @@ class WordReader:
                 return arithmetic
         if self.peek(1) == "(":
             script, self.position = self._parse_script(self.text, self.position + 2, ")")
-            return Substitution(script, quoted)
+            return syntax.Substitution(script, quoted)
         if self.peek(1) == "{":
             return self._read_braced(quoted=quoted)
         name = _NAME.match(self.text, self.position + 1)
         if name is None:
             self.position += 1
-            return Text("$", quoted)
+            return syntax.Text("$", quoted)
         self.position = name.end()
-        return Parameter(name.group(), "", None, quoted)
+        return syntax.Parameter(name.group(), "", None, quoted)
 
-    def _read_backquotes(self, *, quoted: bool) -> Part:
+    def _read_backquotes(self, *, quoted: bool) -> syntax.Part:
         inner: list[str] = []
         self.position += 1
         while True:
             if self.position >= len(self.text):
-                raise ShellSyntaxError("no closing quote `")
+                raise syntax.ShellSyntaxError("no closing quote `")
             char = self.text[self.position]
             self.position += 1
             if char == "`":
@@ -154,9 +145,9 @@ class WordReader:
                 self.position += 1
             inner.append(char)
         script, _ = self._parse_script("".join(inner), 0, "")
-        return Substitution(script, quoted)
+        return syntax.Substitution(script, quoted)
 
-    def _read_arithmetic(self, *, quoted: bool) -> Arithmetic | None:
+    def _read_arithmetic(self, *, quoted: bool) -> syntax.Arithmetic | None:
         """Read `$((...))`; None when it turns out to be a substitution that begins with a subshell."""
         depth, at = 0, self.position + 3
         while at < len(self.text):
@@ -172,68 +163,68 @@ class WordReader:
             return None
         inner = WordReader(self.text[self.position + 3 : at], self._parse_script, self._depth + 1)
         self.position = at + 2
-        return Arithmetic(Word(tuple(inner.read_quoted(""))), quoted)
+        return syntax.Arithmetic(syntax.Word(tuple(inner.read_quoted(""))), quoted)
 
-    def _read_braced(self, *, quoted: bool) -> Part:
+    def _read_braced(self, *, quoted: bool) -> syntax.Part:
         start = self.position
         self.position += 2
         if self.peek() == "#" and self.peek(1) not in {"}", ""}:
             length = _BRACED_NAME.match(self.text, self.position + 1)
             if length and self.text.startswith("}", length.end()):
                 self.position = length.end() + 1
-                return Parameter(length.group(), "length", None, quoted)
+                return syntax.Parameter(length.group(), "length", None, quoted)
         name = _BRACED_NAME.match(self.text, self.position)
         if name is None:
-            raise ShellSyntaxError(f"{self.text[start : start + 20]}: bad substitution")
+            raise syntax.ShellSyntaxError(f"{self.text[start : start + 20]}: bad substitution")
         self.position = name.end()
         if self.peek() == "}":
             self.position += 1
-            return Parameter(name.group(), "", None, quoted)
+            return syntax.Parameter(name.group(), "", None, quoted)
         operator = _OPERATOR.match(self.text, self.position)
         if operator is None:
-            raise ShellSyntaxError(f"{self.text[start : start + 20]}: bad substitution")
+            raise syntax.ShellSyntaxError(f"{self.text[start : start + 20]}: bad substitution")
         self.position = operator.end()
         pattern_operator = operator.group()[0] in "%#"
         argument = self._read_argument(quoted=quoted and not pattern_operator)
-        return Parameter(name.group(), operator.group(), argument, quoted)
+        return syntax.Parameter(name.group(), operator.group(), argument, quoted)
 
-    def _read_argument(self, *, quoted: bool) -> Word:
+    def _read_argument(self, *, quoted: bool) -> syntax.Word:
         """Read the word of `${name:-word}` past the closing brace."""
         self._depth += 1
         if self._depth > MAX_NESTING:
-            raise ShellSyntaxError(f"syntax error: nested deeper than {MAX_NESTING} levels")
-        parts: list[Part] = []
+            raise syntax.ShellSyntaxError(f"syntax error: nested deeper than {MAX_NESTING} levels")
+        parts: list[syntax.Part] = []
         while self.peek() != "}":
             char = self.peek()
             if not char:
-                raise ShellSyntaxError("no closing quote {")
+                raise syntax.ShellSyntaxError("no closing quote {")
             if char == "\\":
                 following = self.peek(1)
                 keep = quoted and following not in {"$", "`", '"', "\\", "}"}
-                parts.append(Text("\\" + following if keep else following, quoted=True))
+                parts.append(syntax.Text("\\" + following if keep else following, quoted=True))
                 self.position += 2
             elif char == '"':
                 self.position += 1
                 parts.extend(self.read_quoted('"'))
             elif char == "'" and not quoted:
-                parts.append(Text(self._until("'"), quoted=True))
+                parts.append(syntax.Text(self._until("'"), quoted=True))
             elif char in {"$", "`"}:
                 parts.append(self._read_expansion(quoted=quoted))
             else:
                 self.position += 1
-                parts.append(Text(char, quoted))
+                parts.append(syntax.Text(char, quoted))
         self.position += 1
         self._depth -= 1
-        return Word(_merged(parts))
+        return syntax.Word(_merged(parts))
 
 
-def _merged(parts: list[Part]) -> tuple[Part, ...]:
+def _merged(parts: list[syntax.Part]) -> tuple[syntax.Part, ...]:
     """Join neighbouring texts of one kind."""
-    merged: list[Part] = []
+    merged: list[syntax.Part] = []
     for part in parts:
         last = merged[-1] if merged else None
-        if isinstance(part, Text) and isinstance(last, Text) and part.quoted == last.quoted:
-            merged[-1] = Text(last.text + part.text, part.quoted)
+        if isinstance(part, syntax.Text) and isinstance(last, syntax.Text) and part.quoted == last.quoted:
+            merged[-1] = syntax.Text(last.text + part.text, part.quoted)
         else:
             merged.append(part)
     return tuple(merged)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rlfactory.emulators.simulator.view import editing
+from rlfactory.emulators.simulator.view import widgets as w
 from rlfactory.emulators.simulator.view.compose import Context
 from rlfactory.emulators.simulator.view.drawing.painter import Operation, Painter
 from rlfactory.emulators.simulator.view.fields import fields_in, find_field
@@ -17,17 +18,6 @@ from rlfactory.emulators.simulator.view.system_ui import overlays as systemui
 from rlfactory.emulators.simulator.view.system_ui.keyboard import EnterKind, KeyboardLook, fitting_row_dp, keyboard
 from rlfactory.emulators.simulator.view.system_ui.overlays import navigation_picture, status_picture
 from rlfactory.emulators.simulator.view.theme import Theme, theme
-from rlfactory.emulators.simulator.view.widgets import (
-    Button,
-    Dialog,
-    Menu,
-    Row,
-    Scaffold,
-    Spacer,
-    Text,
-    TextField,
-    Widget,
-)
 
 if TYPE_CHECKING:
     from rlfactory.emulators.simulator.machine.task_stack import ActivityRecord
@@ -51,7 +41,7 @@ def _dark_screen(phone: Phone) -> Scene:
     width, height = phone.width_px, phone.height_px
     context = Context(density=phone.density_dpi / 160)
     area = Rect(0, 0, width, height)
-    nothing = place(lay_out(Spacer(), Limits(width, width, height, height), context), 0, 0, area)
+    nothing = place(lay_out(w.Spacer(), Limits(width, width, height, height), context), 0, 0, area)
     black = (("rect", tuple(area), None, tuple(area), 0xFF000000),)
     return Scene(width, height, context, (Layer("window", nothing, area, systemui.PACKAGE, black),))
 
@@ -116,9 +106,9 @@ class _Builder:
         self._window(self.activity.build(self.phone.system))
         return self.layers[0].operations
 
-    def _settle_focus(self, window: Widget) -> None:
+    def _settle_focus(self, window: w.Widget) -> None:
         """Take the focus from a field that is gone; give it to one that asks for it on its first appearance."""
-        fields = list(fields_in(window)) if isinstance(window, Widget) else []
+        fields = list(fields_in(window)) if isinstance(window, w.Widget) else []
         asking = next((field for field in fields if field.autofocus and field.key and field.enabled), None)
         name = "" if asking is None else f"{self.token}/{asking.key}"
         if asking is not None and name != self.view.autofocused:
@@ -128,7 +118,7 @@ class _Builder:
             self.activity.focus, self.view.keyboard_open, self.view.select_all = "", False, False
         self.view.autofocused = name
 
-    def _keyboard_look(self, window: Widget) -> KeyboardLook | None:
+    def _keyboard_look(self, window: w.Widget) -> KeyboardLook | None:
         if not self.view.keyboard_open or not self.activity.focus:
             return None
         field = find_field(window, self.activity.focus)
@@ -150,7 +140,7 @@ class _Builder:
         value = self.theme.dark if kind == "wallpaper" else self.theme.color(color)
         return () if area.empty else ((kind, tuple(area), None, tuple(area), value),)
 
-    def _window(self, screen: Widget) -> None:
+    def _window(self, screen: w.Widget) -> None:
         """Place the activity between the bars; its background goes on below them."""
         background = screen.background or "surface"
         area = Rect(0, self.status_px, self.width, max(self.bottom, self.status_px + 1))
@@ -163,15 +153,15 @@ class _Builder:
         place(node, 0, area.top, area)
         whole = Rect(0, 0, self.width, self.height)
         operations = self._fill(whole, background)
-        bar = screen.app_bar if isinstance(screen, Scaffold) else None
+        bar = screen.app_bar if isinstance(screen, w.Scaffold) else None
         if bar is not None and bar.background:
             operations += self._fill(Rect(0, 0, self.width, self.status_px), bar.background)
-        if isinstance(screen, Scaffold) and screen.bottom_bar is not None and not self.context.keyboard:
+        if isinstance(screen, w.Scaffold) and screen.bottom_bar is not None and not self.context.keyboard:
             operations += self._fill(Rect(0, self.bottom, self.width, self.height), "surface_container")
         self.layers.append(Layer("window", node, area, self.package, self._painted(node, area, operations, background)))
 
-    def _bars(self, screen: Widget) -> None:
-        bar = screen.app_bar if isinstance(screen, Scaffold) else None
+    def _bars(self, screen: w.Widget) -> None:
+        bar = screen.app_bar if isinstance(screen, w.Scaffold) else None
         ground = screen.background or "surface"
         self._status("#E6202124" if self._is_light((bar.background if bar else None) or ground) else "#F2FFFFFF")
         self._navigation(ground)
@@ -194,9 +184,9 @@ class _Builder:
         )
         self.layers.append(Layer("navigation", node, area, systemui.PACKAGE, operations))
 
-    def _popup(self, popup: Dialog | Menu) -> None:
+    def _popup(self, popup: w.Dialog | w.Menu) -> None:
         whole = Rect(0, 0, self.width, self.height)
-        if isinstance(popup, Dialog):
+        if isinstance(popup, w.Dialog):
             area, node = self._dialog(popup)
             before = self._fill(whole, "scrim")
             kind: LayerKind = "dialog"
@@ -206,7 +196,7 @@ class _Builder:
         operations = self._painted(node, area, before)
         self.layers.append(Layer(kind, node, area, self.package, operations, popup.on_dismiss))
 
-    def _dialog(self, dialog: Dialog) -> tuple[Rect, Node]:
+    def _dialog(self, dialog: w.Dialog) -> tuple[Rect, Node]:
         area = Rect(0, self.status_px, self.width, max(self.bottom, self.status_px + 1))
         px = self.context.px
         width = min(self.width - 2 * px(DIALOG_MARGIN_DP), px(DIALOG_MAX_DP))
@@ -215,7 +205,7 @@ class _Builder:
         x, y = (self.width - node.width) // 2, area.top + (area.bottom - area.top - node.height) // 2
         return area, place(node, x, y, area)
 
-    def _menu(self, menu: Menu) -> tuple[Rect, Node]:
+    def _menu(self, menu: w.Menu) -> tuple[Rect, Node]:
         area = Rect(0, self.status_px, self.width, max(self.bottom, self.status_px + 1))
         px = self.context.px
         node = lay_out(
@@ -240,7 +230,7 @@ class _Builder:
     def _toolbar(self) -> None:
         """Float the actions on the selected text above its field, below it where there is no room above."""
         window = next(layer for layer in reversed(self.layers) if layer.kind in {"window", "dialog"})
-        nodes = (node for node in walk(window.node) if isinstance(node.widget, TextField))
+        nodes = (node for node in walk(window.node) if isinstance(node.widget, w.TextField))
         node = next((n for n in nodes if n.widget.key == self.activity.focus), None)
         if node is None or node.visible.empty:
             return
@@ -282,9 +272,9 @@ class _Builder:
         self.layers.append(Layer("toast", node, node.rect, systemui.PACKAGE, self._painted(node, area)))
 
 
-def text_toolbar(phone: Phone, field: Widget) -> Widget:
+def text_toolbar(phone: Phone, field: w.Widget) -> w.Widget:
     """Return the actions on selected text."""
-    has_text = isinstance(field, TextField) and bool(field.value)
+    has_text = isinstance(field, w.TextField) and bool(field.value)
     actions: list[tuple[str, Callable[[Phone], None]]] = []
     if has_text:
         actions += [("Cut", lambda p: editing.copy(p, cut=True)), ("Copy", editing.copy)]
@@ -293,11 +283,11 @@ def text_toolbar(phone: Phone, field: Widget) -> Widget:
     if has_text:
         actions.append(("Select all", editing.open_toolbar))
     items = tuple(
-        Button(text=text, kind="text", on_tap=lambda action=action: action(phone), min_height=44)  # type: ignore[misc]
+        w.Button(text=text, kind="text", on_tap=lambda action=action: action(phone), min_height=44)  # type: ignore[misc]
         for text, action in actions
     )
-    shown = items or (Text(text="Nothing to paste", style="body_medium", padding=(16, 12, 16, 12)),)
-    return Row(
+    shown = items or (w.Text(text="Nothing to paste", style="body_medium", padding=(16, 12, 16, 12)),)
+    return w.Row(
         key="floating_toolbar",
         children=shown,
         background="surface_container_lowest",

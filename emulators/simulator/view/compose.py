@@ -10,33 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rlfactory.emulators.simulator.view import widgets as w
 from rlfactory.emulators.simulator.view.theme import DISABLED
-from rlfactory.emulators.simulator.view.widgets import (
-    Action,
-    Align,
-    AppBar,
-    Avatar,
-    Button,
-    Checkbox,
-    Column,
-    Dialog,
-    Divider,
-    Fab,
-    Icon,
-    IconButton,
-    ListItem,
-    Menu,
-    Row,
-    Scaffold,
-    Scroll,
-    Spacer,
-    Stack,
-    Switch,
-    Tab,
-    TabBar,
-    Text,
-    Widget,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +50,16 @@ BUTTON_COLORS = {
 }
 
 
-def _button(button: Button, _: Context) -> Widget:
+def _button(button: w.Button, _: Context) -> w.Widget:
     background, content, border = BUTTON_COLORS[button.kind]
     if not button.enabled:
         background = "on_surface/12" if background else None
         content, border = "on_surface" + DISABLED, "on_surface/12" if border else None
     side = 12.0 if button.kind == "text" else 24.0
-    label: tuple[Widget, ...] = (Text(text=button.text, style="label_large", color=content, max_lines=1),)
+    label: tuple[w.Widget, ...] = (w.Text(text=button.text, style="label_large", color=content, max_lines=1),)
     if button.icon:
-        label = (Icon(icon=button.icon, size=18, color=content), *label)
-    return Row(
+        label = (w.Icon(icon=button.icon, size=18, color=content), *label)
+    return w.Row(
         children=label,
         gap=8,
         justify="center",
@@ -96,10 +71,14 @@ def _button(button: Button, _: Context) -> Widget:
     )
 
 
-def _icon_button(button: IconButton, _: Context) -> Widget:
+def _icon_button(button: w.IconButton, _: Context) -> w.Widget:
     color = button.color if button.enabled else "on_surface" + DISABLED
-    center: tuple[Widget, Align, Align] = (Icon(icon=button.icon, size=button.size, color=color), "center", "center")
-    return Stack(
+    center: tuple[w.Widget, w.Align, w.Align] = (
+        w.Icon(icon=button.icon, size=button.size, color=color),
+        "center",
+        "center",
+    )
+    return w.Stack(
         children=(center,),
         width=button.diameter,
         height=button.diameter,
@@ -108,11 +87,11 @@ def _icon_button(button: IconButton, _: Context) -> Widget:
     )
 
 
-def _fab(fab: Fab, _: Context) -> Widget:
-    children: tuple[Widget, ...] = (Icon(icon=fab.icon, color="on_primary_container"),)
+def _fab(fab: w.Fab, _: Context) -> w.Widget:
+    children: tuple[w.Widget, ...] = (w.Icon(icon=fab.icon, color="on_primary_container"),)
     if fab.text:
-        children += (Text(text=fab.text, style="label_large", color="on_primary_container", max_lines=1),)
-    return Row(
+        children += (w.Text(text=fab.text, style="label_large", color="on_primary_container", max_lines=1),)
+    return w.Row(
         children=children,
         gap=12,
         justify="center",
@@ -124,14 +103,14 @@ def _fab(fab: Fab, _: Context) -> Widget:
     )
 
 
-def _avatar(avatar: Avatar, _: Context) -> Widget:
-    content: Widget
+def _avatar(avatar: w.Avatar, _: Context) -> w.Widget:
+    content: w.Widget
     if avatar.icon:
-        content = Icon(icon=avatar.icon, size=avatar.size * 0.6, color="#FFFFFF")
+        content = w.Icon(icon=avatar.icon, size=avatar.size * 0.6, color="#FFFFFF")
     else:
         style = "headline_large" if avatar.size >= 72 else "title_large" if avatar.size >= 48 else "title_medium"
-        content = Text(text=avatar.letter[:1].upper(), style=style, color="#FFFFFF")
-    return Stack(
+        content = w.Text(text=avatar.letter[:1].upper(), style=style, color="#FFFFFF")
+    return w.Stack(
         children=((content, "center", "center"),),
         width=avatar.size,
         height=avatar.size,
@@ -140,10 +119,10 @@ def _avatar(avatar: Avatar, _: Context) -> Widget:
     )
 
 
-def _list_item(item: ListItem, _: Context) -> Widget:
+def _list_item(item: w.ListItem, _: Context) -> w.Widget:
     fade = "" if item.enabled else DISABLED
-    texts: tuple[Widget, ...] = (
-        Text(
+    texts: tuple[w.Widget, ...] = (
+        w.Text(
             key="android:id/title",
             text=item.title,
             style=item.title_style,
@@ -152,7 +131,7 @@ def _list_item(item: ListItem, _: Context) -> Widget:
         ),
     )
     if item.subtitle:
-        summary = Text(
+        summary = w.Text(
             key="android:id/summary",
             text=item.subtitle,
             style="body_medium",
@@ -160,47 +139,47 @@ def _list_item(item: ListItem, _: Context) -> Widget:
             max_lines=max(item.max_lines, 2),
         )
         texts += (summary,)
-    children: tuple[Widget, ...] = (Column(children=texts, weight=1),)
+    children: tuple[w.Widget, ...] = (w.Column(children=texts, weight=1),)
     gap = 20.0
     if item.leading is not None:
         leading = item.leading
-        if isinstance(leading, Icon) and not item.enabled:
+        if isinstance(leading, w.Icon) and not item.enabled:
             leading = replace(leading, color="on_surface" + DISABLED)
-        gap = 24.0 if isinstance(leading, Icon) else 16.0
+        gap = 24.0 if isinstance(leading, w.Icon) else 16.0
         children = (leading, *children)
     if item.trailing is not None:
         children += (item.trailing,)
-    tight = isinstance(item.trailing, IconButton | Checkbox)
-    return Row(children=children, gap=gap, min_height=64, padding=(24, 14, 12 if tight else 24, 14))
+    tight = isinstance(item.trailing, w.IconButton | w.Checkbox)
+    return w.Row(children=children, gap=gap, min_height=64, padding=(24, 14, 12 if tight else 24, 14))
 
 
-def _tab_bar(bar: TabBar, _: Context) -> Widget:
+def _tab_bar(bar: w.TabBar, _: Context) -> w.Widget:
     make = _bottom_tab if bar.place == "bottom" else _top_tab
     tabs = tuple(make(bar, index, tab) for index, tab in enumerate(bar.tabs))
     if bar.place == "bottom":
-        return Row(children=tabs, height=80, align="stretch", background="surface_container")
-    return Column(children=(Row(children=tabs, align="stretch"), Divider()))
+        return w.Row(children=tabs, height=80, align="stretch", background="surface_container")
+    return w.Column(children=(w.Row(children=tabs, align="stretch"), w.Divider()))
 
 
-def _select(bar: TabBar, index: int) -> Callable[[], None] | None:
+def _select(bar: w.TabBar, index: int) -> Callable[[], None] | None:
     on_select = bar.on_select
     return None if on_select is None else lambda: on_select(index)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TabBox(Column):
+class TabBox(w.Column):
     """One tab of a `TabBar`, as it is tapped and named."""
 
     text: str = ""
 
 
-def _top_tab(bar: TabBar, index: int, tab: Tab) -> Widget:
+def _top_tab(bar: w.TabBar, index: int, tab: w.Tab) -> w.Widget:
     chosen = index == bar.index
     color = "primary" if chosen else "on_surface_variant"
-    content: tuple[Widget, ...] = (Icon(icon=tab.icon, color=color),) if tab.icon else ()
+    content: tuple[w.Widget, ...] = (w.Icon(icon=tab.icon, color=color),) if tab.icon else ()
     if tab.text:
-        content += (Text(text=tab.text, style="title_small", color=color, max_lines=1, text_align="center"),)
-    line = Column(width=56, height=3, background="primary" if chosen else None, radius=1.5)
+        content += (w.Text(text=tab.text, style="title_small", color=color, max_lines=1, text_align="center"),)
+    line = w.Column(width=56, height=3, background="primary" if chosen else None, radius=1.5)
     return TabBox(
         text=tab.text,
         description=tab.description or tab.text,
@@ -209,14 +188,14 @@ def _top_tab(bar: TabBar, index: int, tab: Tab) -> Widget:
         weight=1,
         height=64 if tab.icon and tab.text else 48,
         align="center",
-        children=(Column(children=content, gap=2, align="center", justify="center", weight=1), line),
+        children=(w.Column(children=content, gap=2, align="center", justify="center", weight=1), line),
     )
 
 
-def _bottom_tab(bar: TabBar, index: int, tab: Tab) -> Widget:
+def _bottom_tab(bar: w.TabBar, index: int, tab: w.Tab) -> w.Widget:
     chosen = index == bar.index
-    icon = Icon(icon=tab.icon, color="on_secondary_container" if chosen else "on_surface_variant")
-    pill = Stack(
+    icon = w.Icon(icon=tab.icon, color="on_secondary_container" if chosen else "on_surface_variant")
+    pill = w.Stack(
         children=((icon, "center", "center"),),
         width=64,
         height=32,
@@ -233,68 +212,68 @@ def _bottom_tab(bar: TabBar, index: int, tab: Tab) -> Widget:
         align="center",
         justify="center",
         gap=4,
-        children=(pill, Text(text=tab.text, style="label_medium", color=color, max_lines=1)),
+        children=(pill, w.Text(text=tab.text, style="label_medium", color=color, max_lines=1)),
     )
 
 
-def _app_bar(bar: AppBar, _: Context) -> Widget:
+def _app_bar(bar: w.AppBar, _: Context) -> w.Widget:
     row = _bar_row(bar, title=not bar.large)
-    return Column(children=(row, _large_title(bar))) if bar.large else row
+    return w.Column(children=(row, _large_title(bar))) if bar.large else row
 
 
-def _bar_row(bar: AppBar, *, title: bool) -> Row:
-    children: tuple[Widget, ...] = ()
+def _bar_row(bar: w.AppBar, *, title: bool) -> w.Row:
+    children: tuple[w.Widget, ...] = ()
     if bar.on_back is not None:
         label = "Navigate up" if bar.navigation_icon == "arrow-left" else bar.navigation_icon.replace("-", " ").title()
         children = (
-            IconButton(icon=bar.navigation_icon, description=label, on_tap=bar.on_back, color="on_surface"),
-            Spacer(width=8),
+            w.IconButton(icon=bar.navigation_icon, description=label, on_tap=bar.on_back, color="on_surface"),
+            w.Spacer(width=8),
         )
     text = bar.title if title else ""
-    children += (Text(text=text, style="title_large", max_lines=1, weight=1), *bar.actions)
-    right = 4 if not bar.actions or isinstance(bar.actions[-1], IconButton) else 16
-    return Row(children=children, height=64, padding=(4 if bar.on_back else 20, 0, right, 0))
+    children += (w.Text(text=text, style="title_large", max_lines=1, weight=1), *bar.actions)
+    right = 4 if not bar.actions or isinstance(bar.actions[-1], w.IconButton) else 16
+    return w.Row(children=children, height=64, padding=(4 if bar.on_back else 20, 0, right, 0))
 
 
-def _large_title(bar: AppBar) -> Widget:
-    return Column(
-        children=(Text(text=bar.title, style="settings_title", max_lines=1),),
+def _large_title(bar: w.AppBar) -> w.Widget:
+    return w.Column(
+        children=(w.Text(text=bar.title, style="settings_title", max_lines=1),),
         height=LARGE_TITLE_DP,
         justify="end",
         padding=(24, 0, 24, 16),
     )
 
 
-def _scaffold(screen: Scaffold, context: Context) -> Widget:
+def _scaffold(screen: w.Scaffold, context: Context) -> w.Widget:
     bar, body = screen.app_bar, screen.body
-    if isinstance(bar, AppBar) and bar.large and isinstance(body, Scroll):
+    if isinstance(bar, w.AppBar) and bar.large and isinstance(body, w.Scroll):
         # The large title scrolls away with the list; then the bar itself shows the title.
         gone = context.scroll_px.get(body.key, 0) >= context.px(LARGE_TITLE_DP - 16)
         body = replace(body, children=(_large_title(bar), *body.children))
         bar = replace(bar, large=False, title=bar.title if gone else "")
-    middle: list[tuple[Widget, Align, Align]] = [(body, "stretch", "stretch")]
+    middle: list[tuple[w.Widget, w.Align, w.Align]] = [(body, "stretch", "stretch")]
     if screen.fab is not None:
-        middle.append((Column(children=(screen.fab,), padding=(16, 16, 16, 16)), "end", "end"))
-    children: tuple[Widget, ...] = (Stack(children=tuple(middle), weight=1, width="fill"),)
+        middle.append((w.Column(children=(screen.fab,), padding=(16, 16, 16, 16)), "end", "end"))
+    children: tuple[w.Widget, ...] = (w.Stack(children=tuple(middle), weight=1, width="fill"),)
     if bar is not None:
         children = (bar, *children)
     if screen.bottom_bar is not None and not context.keyboard:
         children += (screen.bottom_bar,)
-    return Column(children=children, height="fill", width="fill")
+    return w.Column(children=children, height="fill", width="fill")
 
 
-def _dialog(dialog: Dialog, _: Context) -> Widget:
-    parts: list[Widget] = []
+def _dialog(dialog: w.Dialog, _: Context) -> w.Widget:
+    parts: list[w.Widget] = []
     if dialog.icon:
-        parts.append(Column(children=(Icon(icon=dialog.icon, color="secondary"),), align="center"))
+        parts.append(w.Column(children=(w.Icon(icon=dialog.icon, color="secondary"),), align="center"))
     if dialog.title:
         align: Any = "center" if dialog.icon else "start"
-        parts.append(Text(key="android:id/alertTitle", text=dialog.title, style="headline_small", text_align=align))
+        parts.append(w.Text(key="android:id/alertTitle", text=dialog.title, style="headline_small", text_align=align))
     if dialog.body is not None:
-        parts.append(Column(children=(dialog.body,), weight=1))
+        parts.append(w.Column(children=(dialog.body,), weight=1))
     if dialog.actions:
         parts.append(_dialog_actions(dialog.actions))
-    return Column(
+    return w.Column(
         children=tuple(parts),
         gap=16,
         padding=(24, 24, 24, 16 if dialog.actions else 24),
@@ -304,11 +283,11 @@ def _dialog(dialog: Dialog, _: Context) -> Widget:
     )
 
 
-def _dialog_actions(actions: tuple[Action, ...]) -> Widget:
+def _dialog_actions(actions: tuple[w.Action, ...]) -> w.Widget:
     # Android's ids: the last action is the positive one.
     ids = ("android:id/button1", "android:id/button2", "android:id/button3")
     buttons = tuple(
-        Button(
+        w.Button(
             key=ids[len(actions) - 1 - index] if len(actions) - 1 - index < len(ids) else "",
             text=action.text,
             kind="text",
@@ -318,19 +297,19 @@ def _dialog_actions(actions: tuple[Action, ...]) -> Widget:
         for index, action in enumerate(actions)
     )
     if sum(len(action.text) for action in actions) > 34:
-        return Column(children=buttons, align="end")
-    return Row(children=buttons, gap=8, justify="end")
+        return w.Column(children=buttons, align="end")
+    return w.Row(children=buttons, gap=8, justify="end")
 
 
 @dataclass(frozen=True, kw_only=True)
-class MenuRow(Row):
+class MenuRow(w.Row):
     """One entry of a `Menu`, as it is tapped and named."""
 
     text: str = ""
 
 
-def _menu(menu: Menu, _: Context) -> Widget:
-    return Column(
+def _menu(menu: w.Menu, _: Context) -> w.Widget:
+    return w.Column(
         children=tuple(_menu_row(action) for action in menu.items),
         padding=(0, 8, 0, 8),
         background="surface_container",
@@ -339,11 +318,11 @@ def _menu(menu: Menu, _: Context) -> Widget:
     )
 
 
-def _menu_row(action: Action) -> Widget:
+def _menu_row(action: w.Action) -> w.Widget:
     fade = "" if action.enabled else DISABLED
-    children: tuple[Widget, ...] = (Text(key="android:id/title", text=action.text, color="on_surface" + fade),)
+    children: tuple[w.Widget, ...] = (w.Text(key="android:id/title", text=action.text, color="on_surface" + fade),)
     if action.icon:
-        children = (Icon(icon=action.icon, color="on_surface_variant" + fade), *children)
+        children = (w.Icon(icon=action.icon, color="on_surface_variant" + fade), *children)
     return MenuRow(
         text=action.text,
         children=children,
@@ -355,28 +334,28 @@ def _menu_row(action: Action) -> Widget:
     )
 
 
-_COMPOSERS: dict[type[Widget], Callable[[Any, Context], Widget]] = {
-    AppBar: _app_bar,
-    Avatar: _avatar,
-    Button: _button,
-    Dialog: _dialog,
-    Fab: _fab,
-    IconButton: _icon_button,
-    ListItem: _list_item,
-    Menu: _menu,
-    Scaffold: _scaffold,
-    TabBar: _tab_bar,
+_COMPOSERS: dict[type[w.Widget], Callable[[Any, Context], w.Widget]] = {
+    w.AppBar: _app_bar,
+    w.Avatar: _avatar,
+    w.Button: _button,
+    w.Dialog: _dialog,
+    w.Fab: _fab,
+    w.IconButton: _icon_button,
+    w.ListItem: _list_item,
+    w.Menu: _menu,
+    w.Scaffold: _scaffold,
+    w.TabBar: _tab_bar,
 }
 
 
-def compose(widget: Widget, context: Context) -> Widget | None:
+def compose(widget: w.Widget, context: Context) -> w.Widget | None:
     """Return the boxes that a composite widget consists of, None for a primitive."""
     composer = _COMPOSERS.get(type(widget))
     return None if composer is None else composer(widget, context)
 
 
-def own_toggle(item: Widget) -> Switch | Checkbox | None:
+def own_toggle(item: w.Widget) -> w.Switch | w.Checkbox | None:
     """Return the switch that a tap anywhere on a list row toggles, None where the row has none or its own action."""
-    if isinstance(item, ListItem) and item.on_tap is None and isinstance(item.trailing, Switch | Checkbox):
+    if isinstance(item, w.ListItem) and item.on_tap is None and isinstance(item.trailing, w.Switch | w.Checkbox):
         return item.trailing
     return None

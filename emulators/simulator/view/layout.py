@@ -156,7 +156,7 @@ def _limits_of(main_min: int, main_max: int, cross_min: int, cross_max: int, *, 
 
 
 def _flex(widget: Any, node: Node, limits: Limits, context: Context) -> tuple[int, int]:
-    """Lay out a w.Row or w.Column; the common work of both axes."""
+    """Lay out a Row or Column; the common work of both axes."""
     vertical = not isinstance(widget, w.Row)
     main_min, main_max, cross_min, cross_max = _axis_limits(limits, vertical=vertical)
     children: tuple[w.Widget, ...] = widget.children

@@ -11,25 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from rlfactory.emulators.simulator.view import widgets as w
 from rlfactory.emulators.simulator.view.drawing.painter import Operation, still_picture
 from rlfactory.emulators.simulator.view.layout import Node, Rect
-from rlfactory.emulators.simulator.view.widgets import (
-    Avatar,
-    Button,
-    Canvas,
-    Column,
-    Grid,
-    Icon,
-    IconButton,
-    Picture,
-    Row,
-    Scroll,
-    Slider,
-    Spacer,
-    Stack,
-    Text,
-    Widget,
-)
 
 if TYPE_CHECKING:
     from rlfactory.emulators.simulator.machine.state import Notification
@@ -80,7 +64,7 @@ def status_facts(phone: Phone) -> StatusFacts:
     )
 
 
-def status_bar(facts: StatusFacts, color: str) -> Widget:
+def status_bar(facts: StatusFacts, color: str) -> w.Widget:
     """Return the bar at the top; `color` is that of its content."""
     right = (
         *(("bluetooth",) if facts.bluetooth else ()),
@@ -88,13 +72,13 @@ def status_bar(facts: StatusFacts, color: str) -> Widget:
         "airplane" if facts.airplane else "network-strength-4",
         "battery",
     )
-    return Row(
+    return w.Row(
         children=(
-            Text(text=facts.clock, style="status_bar", color=color, max_lines=1),
-            Spacer(width=6),
-            *(Icon(icon=icon, size=15, color=color) for icon in facts.notifications),
-            Spacer(weight=1),
-            *(Icon(icon=icon, size=15, color=color) for icon in right),
+            w.Text(text=facts.clock, style="status_bar", color=color, max_lines=1),
+            w.Spacer(width=6),
+            *(w.Icon(icon=icon, size=15, color=color) for icon in facts.notifications),
+            w.Spacer(weight=1),
+            *(w.Icon(icon=icon, size=15, color=color) for icon in right),
         ),
         gap=4,
         padding=(22, 3, 20, 0),
@@ -105,13 +89,13 @@ def status_bar(facts: StatusFacts, color: str) -> Widget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NavigationKey(Stack):
+class NavigationKey(w.Stack):
     """One of the three buttons; `code` is the Android key that it presses."""
 
     code: str
 
 
-def navigation_bar(color: str, background: str | None, *, keyboard: bool) -> Widget:
+def navigation_bar(color: str, background: str | None, *, keyboard: bool) -> w.Widget:
     """Return the bar at the bottom; with the keyboard open, Back points down."""
     back = ("chevron-down", 26) if keyboard else ("play", 19)
     buttons = (
@@ -129,53 +113,53 @@ def navigation_bar(color: str, background: str | None, *, keyboard: bool) -> Wid
         )
         for code, description, icon, size in buttons
     )
-    return Row(children=keys, justify="center", align="stretch", gap=24, background=background)
+    return w.Row(children=keys, justify="center", align="stretch", gap=24, background=background)
 
 
-def _navigation_icon(icon: str, size: float, color: str) -> Widget:
+def _navigation_icon(icon: str, size: float, color: str) -> w.Widget:
     if icon != "play":
-        return Icon(icon=icon, size=size, color=color)
+        return w.Icon(icon=icon, size=size, color=color)
     triangle = ("polygon", ((12.5, 2.0), (12.5, 16.0), (1.5, 9.0)), color)
-    return Canvas(width=18, height=18, operations=(triangle,))
+    return w.Canvas(width=18, height=18, operations=(triangle,))
 
 
 # --- notification shade --------------------------------------------------------------------------------------------
 
 
-def shade(phone: Phone, close: Callable[[], None]) -> Widget:
+def shade(phone: Phone, close: Callable[[], None]) -> w.Widget:
     """Return quick settings and notifications; covers the whole screen."""
     now = phone.system.now()
-    header = Row(
+    header = w.Row(
         children=(
-            Text(key="clock", text=clock_text(phone), style="headline_medium"),
-            Spacer(weight=1),
-            Text(key="date", text=f"{now:%a, %b} {now.day}", style="title_small", color="on_surface_variant"),
+            w.Text(key="clock", text=clock_text(phone), style="headline_medium"),
+            w.Spacer(weight=1),
+            w.Text(key="date", text=f"{now:%a, %b} {now.day}", style="title_small", color="on_surface_variant"),
         ),
         padding=(8, 0, 8, 0),
     )
-    slider = Slider(
+    slider = w.Slider(
         key="slider",
         description="Display brightness",
         value=phone.state.settings.brightness,
         on_change=phone.state.settings.set_brightness,
     )
-    parts: list[Widget] = [header, slider, _tiles(phone, close), Spacer(height=4)]
+    parts: list[w.Widget] = [header, slider, _tiles(phone, close), w.Spacer(height=4)]
     notes = sorted(phone.state.notifications, key=lambda note: -note.posted_ns)
     parts.extend(_notification(phone, note, close) for note in notes)
     if not notes:
         parts.append(
-            Text(text="No notifications", text_align="center", color="on_surface_variant", padding=(0, 24, 0, 0))
+            w.Text(text="No notifications", text_align="center", color="on_surface_variant", padding=(0, 24, 0, 0))
         )
     else:
         parts.append(
-            Row(
-                children=(Button(key="dismiss_text", text="Clear all", kind="tonal", on_tap=_clear(phone)),),
+            w.Row(
+                children=(w.Button(key="dismiss_text", text="Clear all", kind="tonal", on_tap=_clear(phone)),),
                 justify="end",
             )
         )
-    return Column(
+    return w.Column(
         key="quick_settings_panel",
-        children=(Scroll(key="shade", children=tuple(parts), gap=12, weight=1, height="fill"),),
+        children=(w.Scroll(key="shade", children=tuple(parts), gap=12, weight=1, height="fill"),),
         padding=(16, 12, 16, 0),
         background="surface_container",
         height="fill",
@@ -189,7 +173,7 @@ def _clear(phone: Phone) -> Callable[[], None]:
     return clear
 
 
-def _tiles(phone: Phone, close: Callable[[], None]) -> Widget:
+def _tiles(phone: Phone, close: Callable[[], None]) -> w.Widget:
     system, flag = phone.system, phone.state.settings.flag
     wifi, bluetooth = flag("global", "wifi_on"), flag("global", "bluetooth_on")
     airplane, dark = flag("global", "airplane_mode_on"), is_dark(phone)
@@ -202,7 +186,7 @@ def _tiles(phone: Phone, close: Callable[[], None]) -> Widget:
     def toggle_dark() -> None:
         phone.state.settings.put("secure", "ui_night_mode", "1" if dark else "2")
 
-    return Grid(
+    return w.Grid(
         columns=2,
         gap=8,
         children=(
@@ -239,18 +223,18 @@ def is_dark(phone: Phone) -> bool:
     return phone.state.settings.get("secure", "ui_night_mode", "1") == "2"
 
 
-def _tile(icon: str, title: str, state: str, on: bool, on_tap: Callable[[], None] | None) -> Widget:
+def _tile(icon: str, title: str, state: str, on: bool, on_tap: Callable[[], None] | None) -> w.Widget:
     color = "on_primary" if on else "on_surface"
-    texts: tuple[Widget, ...] = (Text(text=title, style="title_small", color=color, max_lines=1),)
+    texts: tuple[w.Widget, ...] = (w.Text(text=title, style="title_small", color=color, max_lines=1),)
     if state:
-        texts += (Text(text=state, style="body_small", color=color, max_lines=1),)
-    return Row(
+        texts += (w.Text(text=state, style="body_small", color=color, max_lines=1),)
+    return w.Row(
         class_name="android.widget.Switch" if state else "android.widget.Button",
         key=title.lower().replace(" ", "_"),
         description=title,
         selected=on,
         on_tap=on_tap,
-        children=(Icon(icon=icon, color=color, size=22), Column(children=texts, weight=1)),
+        children=(w.Icon(icon=icon, color=color, size=22), w.Column(children=texts, weight=1)),
         gap=12,
         min_height=64,
         padding=(18, 0, 12, 0),
@@ -259,7 +243,7 @@ def _tile(icon: str, title: str, state: str, on: bool, on_tap: Callable[[], None
     )
 
 
-def _notification(phone: Phone, note: Notification, close: Callable[[], None]) -> Widget:
+def _notification(phone: Phone, note: Notification, close: Callable[[], None]) -> w.Widget:
     app = phone.system.app(note.package)
 
     def open_it() -> None:
@@ -267,14 +251,14 @@ def _notification(phone: Phone, note: Notification, close: Callable[[], None]) -
         if app is not None:
             phone.system.open_app(note.package)
 
-    return Row(
+    return w.Row(
         children=(
-            Avatar(icon=note.icon, color=app.color if app else "primary", size=36),
-            Column(
+            w.Avatar(icon=note.icon, color=app.color if app else "primary", size=36),
+            w.Column(
                 children=(
-                    Text(text=app.label if app else note.package, style="body_small", color="on_surface_variant"),
-                    Text(key="android:id/title", text=note.title, style="title_small", max_lines=1),
-                    Text(key="android:id/text", text=note.text, style="body_medium", max_lines=3),
+                    w.Text(text=app.label if app else note.package, style="body_small", color="on_surface_variant"),
+                    w.Text(key="android:id/title", text=note.title, style="title_small", max_lines=1),
+                    w.Text(key="android:id/text", text=note.text, style="body_medium", max_lines=3),
                 ),
                 weight=1,
             ),
@@ -290,7 +274,7 @@ def _notification(phone: Phone, note: Notification, close: Callable[[], None]) -
 # --- recents -------------------------------------------------------------------------------------------------------
 
 
-def recents(phone: Phone, close: Callable[[], None], picture: TaskPicture) -> Widget:
+def recents(phone: Phone, close: Callable[[], None], picture: TaskPicture) -> w.Widget:
     """Return the overview: a card per task, the latest first; `picture` draws what a task shows."""
     tasks = phone.state.tasks.recents()
 
@@ -299,26 +283,28 @@ def recents(phone: Phone, close: Callable[[], None], picture: TaskPicture) -> Wi
             phone.navigator.remove_task(task.id)
         close()
 
-    cards: tuple[Widget, ...] = tuple(
+    cards: tuple[w.Widget, ...] = tuple(
         _task_card(phone, task, close, picture if number < PICTURED_TASKS else None)
         for number, task in enumerate(tasks)
     )
     if not cards:
-        empty = Text(
+        empty = w.Text(
             key="no_recents", text="No recent items", style="title_medium", text_align="center", padding=(0, 240, 0, 0)
         )
-        return Column(children=(empty,), background="surface_container", height="fill")
-    clear = Row(children=(Button(key="clear_all", text="Clear all", kind="tonal", on_tap=clear_all),), justify="center")
-    return Column(
+        return w.Column(children=(empty,), background="surface_container", height="fill")
+    clear = w.Row(
+        children=(w.Button(key="clear_all", text="Clear all", kind="tonal", on_tap=clear_all),), justify="center"
+    )
+    return w.Column(
         key="overview_panel",
-        children=(Scroll(key="recents", children=(*cards, clear), gap=16, weight=1, height="fill"),),
+        children=(w.Scroll(key="recents", children=(*cards, clear), gap=16, weight=1, height="fill"),),
         padding=(40, 24, 40, 16),
         background="surface_container_high",
         height="fill",
     )
 
 
-def _task_card(phone: Phone, task: Task, close: Callable[[], None], picture: TaskPicture | None) -> Widget:
+def _task_card(phone: Phone, task: Task, close: Callable[[], None], picture: TaskPicture | None) -> w.Widget:
     app = phone.catalog.app(task.package)
     label, icon, color = (app.label, app.icon, app.color) if app else (task.package, "android", "#5F6368")
 
@@ -330,24 +316,26 @@ def _task_card(phone: Phone, task: Task, close: Callable[[], None], picture: Tas
         if direction in {"left", "right"}:
             phone.navigator.remove_task(task.id)
 
-    header = Row(
+    header = w.Row(
         children=(
-            Avatar(icon=icon, color=color, size=36),
-            Text(text=label, style="title_medium", weight=1, max_lines=1),
-            IconButton(icon="close", description=f"Close {label}", on_tap=lambda: dismiss("left"), key="dismiss_task"),
+            w.Avatar(icon=icon, color=color, size=36),
+            w.Text(text=label, style="title_medium", weight=1, max_lines=1),
+            w.IconButton(
+                icon="close", description=f"Close {label}", on_tap=lambda: dismiss("left"), key="dismiss_task"
+            ),
         ),
         gap=14,
         padding=(16, 8, 4, 8),
     )
-    screen: Widget
+    screen: w.Widget
     if picture is None:
-        screen = Stack(children=((Icon(icon=icon, size=72, color=color), "center", "center"),), height=CARD_DP)
+        screen = w.Stack(children=((w.Icon(icon=icon, size=72, color=color), "center", "center"),), height=CARD_DP)
     else:
-        screen = Picture(operations=picture(phone, task.top), source_width_px=phone.width_px, height=CARD_DP)
-    return Column(
+        screen = w.Picture(operations=picture(phone, task.top), source_width_px=phone.width_px, height=CARD_DP)
+    return w.Column(
         key="task",
         description=label,
-        children=(header, screen, Spacer(height=20)),
+        children=(header, screen, w.Spacer(height=20)),
         background="surface",
         radius=24,
         on_tap=show,
@@ -358,11 +346,11 @@ def _task_card(phone: Phone, task: Task, close: Callable[[], None], picture: Tas
 # --- toast ---------------------------------------------------------------------------------------------------------
 
 
-def toast(text: str) -> Widget:
+def toast(text: str) -> w.Widget:
     """Return the short message near the bottom."""
-    return Row(
+    return w.Row(
         children=(
-            Text(key="android:id/message", text=text, style="body_medium", color="inverse_on_surface", max_lines=2),
+            w.Text(key="android:id/message", text=text, style="body_medium", color="inverse_on_surface", max_lines=2),
         ),
         padding=(22, 13, 22, 13),
         background="inverse_surface",
