@@ -11,7 +11,6 @@ import asyncio
 import base64
 from collections.abc import Mapping
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Final, Self
 
 import mcp_types as types
@@ -83,9 +82,7 @@ class EnvironmentServer:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._give_up()
 
     async def serve_stdio(self) -> None:

@@ -18,7 +18,6 @@ import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from importlib import metadata
-from types import TracebackType
 from typing import Annotated, Any, Final, Literal, Self
 
 from fastapi import Body, FastAPI, Request, WebSocket, WebSocketDisconnect
@@ -125,9 +124,7 @@ class OpenEnvServer:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for episode_id in tuple(self._episodes):
             self._forget(episode_id)
         await asyncio.gather(*self._closing)

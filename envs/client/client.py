@@ -15,7 +15,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
-from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 import grpc
@@ -167,9 +166,7 @@ class EnvClient:
         self._stub = pb_grpc.EnvServiceStub(self._channel)  # type: ignore[no-untyped-call]
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await asyncio.shield(self.aclose())
 
     async def _why_not(self) -> str:

@@ -7,7 +7,6 @@ import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError, SessionNotFound
@@ -102,9 +101,7 @@ class Session:
         self._renewal = asyncio.create_task(self._renew(), name=f"renew {self.id}")
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await asyncio.shield(self.aclose())
 
     async def aclose(self) -> None:

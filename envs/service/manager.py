@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Final, Self
 
 from rlfactory.emulators.device.device import Snapshot
@@ -95,9 +94,7 @@ class SessionManager:
         self.metrics.watch(lambda: self.sessions, lambda: dict(self.counters))
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.draining = True
         await asyncio.gather(*(self.close(session_id, why="the service stops") for session_id in tuple(self._open)))
         await asyncio.gather(*self._closing)

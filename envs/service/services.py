@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from types import TracebackType
 from typing import Protocol, Self, TypeVar, runtime_checkable
 
 
@@ -27,9 +26,7 @@ class Services:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         made, self._made = list(self._made.values()), {}
         await asyncio.gather(*(each.close() for each in made))
 

@@ -16,7 +16,6 @@ from typing import Final, Protocol
 from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.device.state import DeviceState, digest
-from rlfactory.envs.api.coordinates import ScreenSize
 from rlfactory.envs.api.errors import (
     EnvironmentFault,
     EpisodeOver,
@@ -47,7 +46,7 @@ from rlfactory.envs.tasks.task import Outcome, PlayedCall, Task
 from rlfactory.envs.tools.registry import ToolRegistry
 from rlfactory.envs.tools.runtime.executor import Executor
 from rlfactory.envs.tools.runtime.runtime import ToolRuntime
-from rlfactory.envs.tools.tool import PhoneClock, Tool, ToolContext, TurnRecord
+from rlfactory.envs.tools.tool import NO_SCREEN, PhoneClock, Tool, ToolContext, TurnRecord
 from rlfactory.envs.wire.faults import device_failure
 
 OBSERVE_SHARE: Final = 0.25
@@ -197,12 +196,11 @@ class Session:
             raise EnvironmentFault(f"task {self.episode.key.task} asks for what is not there: {error}") from error
 
     def _tool_context(self) -> ToolContext:
-        nothing = ScreenSize(width_px=1, height_px=1, image_width_px=1, image_height_px=1)
         return ToolContext(
             session=self.id,
             device=self.phone.device if self.phone else None,
             coordinates=self.episode.options.coordinates,
-            screen=self._observer.screen_size if self._observer else lambda: nothing,
+            screen=self._observer.screen_size if self._observer else lambda: NO_SCREEN,
             services=self.episode.services,
             record=self._record,
         )

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeGuard
 
-from rlfactory.envs.api.types import JSON
+from rlfactory.envs.api.types import JSON, ToolSchema
 from rlfactory.envs.tools.tool import Rejected
 
 Arguments = Mapping[str, JSON]
+
+
+def object_schema(
+    name: str, description: str, properties: Mapping[str, JSON], *, required: Sequence[str] | None = None
+) -> ToolSchema:
+    """Return the schema of a tool that takes these arguments and no others; with `required`, these it must have."""
+    needed: dict[str, JSON] = {} if required is None else {"required": list(required)}
+    return ToolSchema(
+        name=name,
+        description=description,
+        parameters={"type": "object", "properties": dict(properties), **needed, "additionalProperties": False},
+    )
 
 
 def refuse_unknown(arguments: Arguments, known: Collection[str]) -> None:

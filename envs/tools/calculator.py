@@ -8,8 +8,8 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from rlfactory.envs.api.types import JSON, ToolSchema
-from rlfactory.envs.tools.arguments import read_text, refuse_unknown
+from rlfactory.envs.api.types import JSON
+from rlfactory.envs.tools.arguments import object_schema, read_text, refuse_unknown
 from rlfactory.envs.tools.runtime.policy import ToolPolicy
 from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext
 
@@ -111,22 +111,18 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Number]]] = {
     "tan": math.tan,
 }
 
-CALCULATOR_SCHEMA: Final = ToolSchema(
-    name="calculator",
-    description="Evaluate an arithmetic expression and return its value.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "expression": {
-                "type": "string",
-                "maxLength": MAX_CHARS,
-                "description": f"Numbers, + - * / // % ** and parentheses; {', '.join(_CONSTANTS)}; "
-                f"{', '.join(_FUNCTIONS)}. Angles in radians; log is natural, log(x, base) is not.",
-            }
-        },
-        "required": ["expression"],
-        "additionalProperties": False,
+CALCULATOR_SCHEMA: Final = object_schema(
+    "calculator",
+    "Evaluate an arithmetic expression and return its value.",
+    {
+        "expression": {
+            "type": "string",
+            "maxLength": MAX_CHARS,
+            "description": f"Numbers, + - * / // % ** and parentheses; {', '.join(_CONSTANTS)}; "
+            f"{', '.join(_FUNCTIONS)}. Angles in radians; log is natural, log(x, base) is not.",
+        }
     },
+    required=["expression"],
 )
 
 

@@ -20,11 +20,10 @@ from rlfactory.envs.api.types import (
     Split,
     StepResult,
     ToolCall,
-    ToolSchema,
     ToolStatus,
 )
 from rlfactory.envs.client import EnvClient, Session
-from rlfactory.envs.tools.arguments import refuse_unknown
+from rlfactory.envs.tools.arguments import object_schema, refuse_unknown
 from rlfactory.envs.tools.runtime.policy import ToolPolicy
 from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolError
 
@@ -51,16 +50,12 @@ class EnvironmentTool(Tool):
 
     def __init__(self, name: str, config: EnvironmentConfig, client: EnvClient) -> None:
         about = config.description or f"Play the task {config.task!r} in an environment of its own."
-        self.schema = ToolSchema(
-            name=name,
-            description=f"{about} Without arguments it says the goal, the tools there and what is seen.",
-            parameters={
-                "type": "object",
-                "properties": {
-                    "tool": {"type": "string", "description": "Which of the tools there to call."},
-                    "arguments": {"type": "object", "description": "Its arguments."},
-                },
-                "additionalProperties": False,
+        self.schema = object_schema(
+            name,
+            f"{about} Without arguments it says the goal, the tools there and what is seen.",
+            {
+                "tool": {"type": "string", "description": "Which of the tools there to call."},
+                "arguments": {"type": "object", "description": "Its arguments."},
             },
         )
         self._name = name

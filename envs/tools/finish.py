@@ -5,26 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from rlfactory.envs.api.types import JSON, ToolSchema
-from rlfactory.envs.tools.arguments import read_choice, read_text, refuse_unknown
+from rlfactory.envs.api.types import JSON
+from rlfactory.envs.tools.arguments import object_schema, read_choice, read_text, refuse_unknown
 from rlfactory.envs.tools.tool import CallContext, Ending, Tool, ToolContext
 
 MAX_ANSWER_CHARS: Final = 4_000
 
-FINISH_SCHEMA: Final = ToolSchema(
-    name="finish",
-    description="End the episode: say whether the task is done and, where it asks for one, give the answer.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "status": {"type": "string", "enum": ["success", "failure"], "description": "Default: success."},
-            "answer": {
-                "type": "string",
-                "maxLength": MAX_ANSWER_CHARS,
-                "description": "The answer, if one is asked for.",
-            },
+FINISH_SCHEMA: Final = object_schema(
+    "finish",
+    "End the episode: say whether the task is done and, where it asks for one, give the answer.",
+    {
+        "status": {"type": "string", "enum": ["success", "failure"], "description": "Default: success."},
+        "answer": {
+            "type": "string",
+            "maxLength": MAX_ANSWER_CHARS,
+            "description": "The answer, if one is asked for.",
         },
-        "additionalProperties": False,
     },
 )
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlfactory.envs.api.chat_completions import ChatClient, ChatConfig, Completion, NoCompletion, Unusable
-from rlfactory.envs.api.types import JSON, ToolSchema
-from rlfactory.envs.tools.arguments import read_text, refuse_unknown
+from rlfactory.envs.api.types import JSON
+from rlfactory.envs.tools.arguments import object_schema, read_text, refuse_unknown
 from rlfactory.envs.tools.runtime.policy import ToolPolicy
 from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolError
 
@@ -48,15 +48,11 @@ class ModelTool(Tool):
     """Asks one question at a time; sessions and forks share the connections."""
 
     def __init__(self, name: str, config: ModelConfig, policy: ToolPolicy) -> None:
-        self.schema = ToolSchema(
-            name=name,
-            description=config.description,
-            parameters={
-                "type": "object",
-                "properties": {"question": {"type": "string", "maxLength": MAX_QUESTION_CHARS}},
-                "required": ["question"],
-                "additionalProperties": False,
-            },
+        self.schema = object_schema(
+            name,
+            config.description,
+            {"question": {"type": "string", "maxLength": MAX_QUESTION_CHARS}},
+            required=["question"],
         )
         self.policy = policy
         self.identity = f"{config.url} {config.model} {config.system} {config.temperature} {config.max_tokens}"

@@ -21,7 +21,15 @@ from rlfactory.emulators.device.device import (
 from rlfactory.emulators.device.errors import ActionRejected, DeviceTimeout
 from rlfactory.envs.api.coordinates import ScreenSize, frame_sides, to_device
 from rlfactory.envs.api.types import JSON, CoordinateFrame, ToolSchema
-from rlfactory.envs.tools.arguments import Arguments, read_choice, read_point, read_seconds, read_text, refuse_unknown
+from rlfactory.envs.tools.arguments import (
+    Arguments,
+    object_schema,
+    read_choice,
+    read_point,
+    read_seconds,
+    read_text,
+    refuse_unknown,
+)
 from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext
 
 MAX_TEXT_CHARS: Final = 4_000
@@ -62,42 +70,38 @@ def phone_schema(frame: CoordinateFrame, size: ScreenSize) -> ToolSchema:
         "maxItems": 2,
     }
     where = f"[x, y] from the top left corner; x from 0 to {side_x - 1}, y from 0 to {side_y - 1}"
-    return ToolSchema(
-        name="phone",
-        description="Act on the phone once, as a finger or a keyboard would.",
-        parameters={
-            "type": "object",
-            "properties": {
-                "action": {"type": "string", "enum": list(ARGUMENTS_OF)},
-                "coordinate": {
-                    **point,
-                    "description": f"{where}. For tap, double_tap, long_press; where swipe and drag begin; what to "
-                    "scroll, by default the middle.",
-                },
-                "coordinate2": {**point, "description": "[x, y] where swipe and drag end."},
-                "direction": {
-                    "type": "string",
-                    "enum": list(FINGER),
-                    "description": "For scroll: what is to be seen, as in down for what follows below.",
-                },
-                "distance": {"type": "string", "enum": list(DISTANCES), "description": "For scroll; default medium."},
-                "text": {
-                    "type": "string",
-                    "maxLength": MAX_TEXT_CHARS,
-                    "description": "For type: entered into the focused field; a newline is the Enter key.",
-                },
-                "key": {"type": "string", "description": "For key: HOME, BACK, ENTER, DEL, APP_SWITCH, MENU, ..."},
-                "app": {"type": "string", "description": "For open_app: the app's label or package."},
-                "seconds": {
-                    "type": "number",
-                    "minimum": 0,
-                    "maximum": MAX_WAIT_S,
-                    "description": "How long wait, long_press, swipe and drag take.",
-                },
+    return object_schema(
+        "phone",
+        "Act on the phone once, as a finger or a keyboard would.",
+        {
+            "action": {"type": "string", "enum": list(ARGUMENTS_OF)},
+            "coordinate": {
+                **point,
+                "description": f"{where}. For tap, double_tap, long_press; where swipe and drag begin; what to "
+                "scroll, by default the middle.",
             },
-            "required": ["action"],
-            "additionalProperties": False,
+            "coordinate2": {**point, "description": "[x, y] where swipe and drag end."},
+            "direction": {
+                "type": "string",
+                "enum": list(FINGER),
+                "description": "For scroll: what is to be seen, as in down for what follows below.",
+            },
+            "distance": {"type": "string", "enum": list(DISTANCES), "description": "For scroll; default medium."},
+            "text": {
+                "type": "string",
+                "maxLength": MAX_TEXT_CHARS,
+                "description": "For type: entered into the focused field; a newline is the Enter key.",
+            },
+            "key": {"type": "string", "description": "For key: HOME, BACK, ENTER, DEL, APP_SWITCH, MENU, ..."},
+            "app": {"type": "string", "description": "For open_app: the app's label or package."},
+            "seconds": {
+                "type": "number",
+                "minimum": 0,
+                "maximum": MAX_WAIT_S,
+                "description": "How long wait, long_press, swipe and drag take.",
+            },
         },
+        required=["action"],
     )
 
 

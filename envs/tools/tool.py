@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.coordinates import ScreenSize
@@ -22,6 +23,9 @@ class Rejected(Exception):
 
 class ToolError(Exception):
     """The tool failed; its mistake, not the model's. The message is what the model reads."""
+
+
+NO_SCREEN: Final = ScreenSize(width_px=1, height_px=1, image_width_px=1, image_height_px=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,11 +59,11 @@ class TurnRecord:
 class ToolContext:
     """What a tool may know of its session."""
 
-    session: str
-    device: Device | None
+    session: str = ""
+    device: Device | None = None
     """None in text-only tasks."""
-    coordinates: CoordinateFrame
-    screen: Callable[[], ScreenSize]
+    coordinates: CoordinateFrame = CoordinateFrame.DEVICE_PX
+    screen: Callable[[], ScreenSize] = lambda: NO_SCREEN
     """Returns the sizes of the latest observation: coordinates refer to what the model saw last."""
     services: Services = field(default_factory=Services)
     """Shared by all sessions of the service."""

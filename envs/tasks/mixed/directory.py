@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.mixed.people import TOWNS, TRADES, citizens, numbers
 from rlfactory.envs.tasks.phone.pools import MINUTES, Person
 from rlfactory.envs.tasks.phone.times import Time
-from rlfactory.envs.tasks.search_qa.question import SEARCH, read_documents
+from rlfactory.envs.tasks.search_qa.question import SEARCH, Corpus, read_documents
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 from rlfactory.envs.tools.search.passages import Passage
-from rlfactory.envs.tools.search.retriever import LocalRetriever
 
 SEED: Final = "mixed directory 1"
 SPLITS: Final[tuple[Split, ...]] = ("train", "validation", "test")
@@ -101,19 +99,12 @@ def made_directory() -> Directory:
     return Directory(random.Random(SEED))
 
 
-class DirectoryIndex:
-    """The directory's passages, indexed; one for all sessions of a service."""
+class DirectoryIndex(Corpus):
+    """Of the directory."""
 
-    def __init__(self) -> None:
-        """Raises: TaskError: the extra `tools` is not installed."""
-        try:
-            from rlfactory.envs.tools.search.index import SearchIndex
-        except ImportError as error:
-            raise TaskError(f"search needs the extra `tools`: pip install 'rlfactory[tools]' ({error})") from None
-        self.retriever = LocalRetriever(SearchIndex.in_memory(made_directory().passages()))
-
-    async def close(self) -> None:
-        """Nothing is held but memory."""
+    @staticmethod
+    def passages() -> list[Passage]:
+        return made_directory().passages()
 
 
 def _entries(rng: random.Random, split: Split) -> list[Entry]:

@@ -6,35 +6,27 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
-from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.search_qa.question import SEARCH, QuestionTask, read_documents
-from rlfactory.envs.tasks.search_qa.world import SENTENCES, Thing, made_world
+from rlfactory.envs.tasks.search_qa.question import SEARCH, Corpus, QuestionTask, read_documents
+from rlfactory.envs.tasks.search_qa.world import SENTENCES, TABLE, Thing, made_world
+from rlfactory.envs.tasks.table import frozen
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
-from rlfactory.envs.tools.search.retriever import LocalRetriever
+from rlfactory.envs.tools.search.passages import Passage
 from rlfactory.envs.tools.search.tool import SearchTool
 from rlfactory.envs.tools.tool import ToolFactory
 
-TEST_ONLY: Final[tuple[Split, ...]] = ("test",)
 _SHARES: Final[Mapping[Split, range]] = {"train": range(0, 6), "validation": range(6, 8), "test": range(8, 10)}
 """Of each ten things of a kind, those that questions of a split begin with."""
 
 
-class MadeCorpus:
-    """The world's passages, indexed; one for all sessions of a service."""
+class MadeCorpus(Corpus):
+    """Of the made world."""
 
-    def __init__(self) -> None:
-        """Raises: TaskError: the extra `tools` is not installed."""
-        try:
-            from rlfactory.envs.tools.search.index import SearchIndex
-        except ImportError as error:
-            raise TaskError(f"search needs the extra `tools`: pip install 'rlfactory[tools]' ({error})") from None
-        self.retriever = LocalRetriever(SearchIndex.in_memory(made_world().passages()))
-
-    async def close(self) -> None:
-        """Nothing is held but memory."""
+    @staticmethod
+    def passages() -> list[Passage]:
+        return made_world().passages()
 
 
 class MadeQuestion(QuestionTask):
@@ -147,86 +139,10 @@ def _reading(name: str, fact: str) -> list[re.Pattern[str]]:
     ]
 
 
-class Birthplace(Chain):
-    name = "search_qa.birthplace"
-    description = "The town where a person was born (1 hop)"
-    kind, facts = "person", ("born_in",)
-    question = "In which town was {} born?"
+def _template(name: str, row: Mapping[str, Any]) -> type[MadeQuestion]:
+    return type(name, (Chain if "facts" in row else Earlier,), {"name": name, **row})
 
 
-class FirmFounded(Chain):
-    name = "search_qa.firm_founded"
-    description = "The year in which a firm was founded (1 hop)"
-    kind, facts = "firm", ("founded",)
-    question = "In which year was {} founded?"
-
-
-class AuthorBirthplace(Chain):
-    name = "search_qa.author_birthplace"
-    description = "Where the author of a book was born (2 hops)"
-    kind, facts = "book", ("author", "born_in")
-    question = "In which town was the author of {} born?"
-
-
-class FounderUniversity(Chain):
-    name = "search_qa.founder_university"
-    description = "Where the founder of a firm studied (2 hops)"
-    kind, facts = "firm", ("founder", "studied_at")
-    question = "At which university did the founder of {} study?"
-
-
-class OfficeRiver(Chain):
-    name = "search_qa.office_river"
-    description = "The river at a firm's head office (2 hops)"
-    kind, facts = "firm", ("office", "river")
-    question = "Which river runs through the town in which {} has its head office?"
-
-
-class ArchitectTeacher(Chain):
-    name = "search_qa.architect_teacher"
-    description = "Who taught a building's architect (2 hops)"
-    kind, facts = "building", ("architect", "teacher")
-    question = "Who was the most important teacher of the architect of {}?"
-
-
-class SettingCurrency(Chain):
-    name = "search_qa.setting_currency"
-    description = "What people pay with where a book is set (3 hops)"
-    kind, facts = "book", ("set_in", "country", "currency")
-    question = "What is the currency of the country in which {} is set?"
-
-
-class OfficeSea(Chain):
-    name = "search_qa.office_sea"
-    description = "The sea below a firm's head office (3 hops)"
-    splits = TEST_ONLY
-    kind, facts = "firm", ("office", "river", "sea")
-    question = "Into which sea flows the river of the town in which {} has its head office?"
-
-
-class TeacherBirthplace(Chain):
-    name = "search_qa.teacher_birthplace"
-    description = "Where the teacher of a building's architect was born (3 hops)"
-    splits = TEST_ONLY
-    kind, facts = "building", ("architect", "teacher", "born_in")
-    question = "In which town was the teacher of the architect of {} born?"
-
-
-class EarlierFirm(Earlier):
-    name = "search_qa.earlier_firm"
-    description = "Which of two firms is older (comparison)"
-    kind, fact = "firm", "founded"
-    question = "Which was founded earlier, {} or {}?"
-
-
-class LowerBuilding(Earlier):
-    name = "search_qa.lower_building"
-    description = "Which of two buildings is lower (comparison)"
-    kind, fact = "building", "height"
-    question = "Which is less high, {} or {}?"
-
-
-MADE_QUESTIONS: Final[tuple[type[MadeQuestion], ...]] = (
-    *(Birthplace, FirmFounded, AuthorBirthplace, FounderUniversity, OfficeRiver, ArchitectTeacher),
-    *(SettingCurrency, OfficeSea, TeacherBirthplace, EarlierFirm, LowerBuilding),
+MADE_QUESTIONS: Final[tuple[type[MadeQuestion], ...]] = tuple(
+    _template(name, row) for name, row in frozen(TABLE["questions"]).items()
 )

@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
+from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.rewards.rubric import Part, Rubric, Verdict
 from rlfactory.envs.rewards.text import SearchR1Reward, answer_part, exact_match, f1, format_part
 from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tools.search.passages import Passage
+from rlfactory.envs.tools.search.retriever import LocalRetriever
 
 SEARCH: Final = "search"
 _DOCUMENT: Final = re.compile(r"^Doc \d+\(Title: (.*?)\) (.*)$", re.MULTILINE)
+
+
+class Corpus(ABC):
+    """Passages that were made, indexed; one for all sessions of a service."""
+
+    def __init__(self) -> None:
+        """Raises: TaskError: the extra `tools` is not installed."""
+        try:
+            from rlfactory.envs.tools.search.index import SearchIndex
+        except ImportError as error:
+            raise TaskError(f"search needs the extra `tools`: pip install 'rlfactory[tools]' ({error})") from None
+        self.retriever = LocalRetriever(SearchIndex.in_memory(self.passages()))
+
+    @staticmethod
+    @abstractmethod
+    def passages() -> list[Passage]:
+        """Return what is searched."""
+
+    async def close(self) -> None:  # noqa: B027 - most have nothing to close
+        """Nothing is held but memory."""
 
 
 class QuestionTask(Task):

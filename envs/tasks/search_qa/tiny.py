@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Final, Self
 
-from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.search_qa.question import SEARCH, QuestionTask, read_documents
+from rlfactory.envs.tasks.search_qa.question import SEARCH, Corpus, QuestionTask, read_documents
 from rlfactory.envs.tasks.task import Task
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 from rlfactory.envs.tools.search.passages import Passage
-from rlfactory.envs.tools.search.retriever import LocalRetriever
 from rlfactory.envs.tools.search.tool import SearchTool, SearchToolConfig
 from rlfactory.envs.tools.tool import ToolFactory
 
@@ -66,19 +64,12 @@ def people(split: Split) -> Sequence[Person]:
     return [person for number, person in enumerate(village()) if number % 10 in shares[split]]
 
 
-class VillageCorpus:
-    """The village's passages, indexed; one for all sessions of a service."""
+class VillageCorpus(Corpus):
+    """Of the village."""
 
-    def __init__(self) -> None:
-        """Raises: TaskError: the extra `tools` is not installed."""
-        try:
-            from rlfactory.envs.tools.search.index import SearchIndex
-        except ImportError as error:
-            raise TaskError(f"search needs the extra `tools`: pip install 'rlfactory[tools]' ({error})") from None
-        self.retriever = LocalRetriever(SearchIndex.in_memory([person.passage for person in village()]))
-
-    async def close(self) -> None:
-        """Nothing is held but memory."""
+    @staticmethod
+    def passages() -> list[Passage]:
+        return [person.passage for person in village()]
 
 
 @dataclass(frozen=True, kw_only=True)

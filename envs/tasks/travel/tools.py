@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rlfactory.envs.api.types import JSON, ToolSchema
 from rlfactory.envs.tasks.travel.market import DAYS, Market, told
-from rlfactory.envs.tools.arguments import read_text, refuse_unknown
+from rlfactory.envs.tools.arguments import object_schema, read_text, refuse_unknown
 from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolFactory
 
 MAX_NAME_CHARS: Final = 60
@@ -17,16 +17,7 @@ _DAY: Final[dict[str, JSON]] = {"type": "integer", "minimum": DAYS[0], "maximum"
 
 
 def _schema(name: str, description: str, **properties: JSON) -> ToolSchema:
-    return ToolSchema(
-        name=name,
-        description=description,
-        parameters={
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        },
-    )
+    return object_schema(name, description, properties, required=list(properties))
 
 
 FLIGHTS: Final = _schema(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
@@ -35,13 +34,39 @@ class Trip(Task):
     max_turns = 12
     cities: ClassVar[int]
     """To choose from or to visit."""
+    any_city: ClassVar[bool] = False
+    """One stop in whichever city fits; else the stops are the first cities in their order."""
+    nights: ClassVar[tuple[tuple[int, int], ...]]
+    """Least and most, for each stop; so are the next two."""
+    first_day: ClassVar[tuple[int, int]]
+    travellers: ClassVar[tuple[int, int]]
+    first_days: ClassVar[int] = 1
+    """On so many days the trip may begin."""
+    rating: ClassVar[tuple[int, int] | None] = None
+    """Tenths, least and beyond; None: no rating is asked for."""
+    feature: ClassVar[bool] = False
+    dry: ClassVar[bool] = False
+    cheapest: ClassVar[bool] = False
     request: Request
     market: Market
 
     @classmethod
-    @abstractmethod
     def ask(cls, rng: random.Random, market: Market) -> Request:
         """Draw what is asked for, but the budget."""
+        home, *others = market.cities
+        nights = tuple(low if low == high else rng.randint(low, high) for low, high in cls.nights)
+        first_day = rng.randint(*cls.first_day)
+        return Request(
+            home=home,
+            stops=(tuple(others),) if cls.any_city else tuple((city,) for city in others[: len(nights)]),
+            nights=nights,
+            first_days=tuple(range(first_day, first_day + cls.first_days)),
+            travellers=rng.randint(*cls.travellers),
+            min_rating=rng.randrange(*cls.rating) / 10 if cls.rating else None,
+            feature=rng.choice(FEATURES) if cls.feature else None,
+            dry=cls.dry,
+            cheapest=cls.cheapest,
+        )
 
     @classmethod
     def sample(cls, rng: random.Random, split: Split) -> Trip:
@@ -154,90 +179,37 @@ def _legs(request: Request) -> list[tuple[str, str, int]]:
 class Weekend(Trip):
     name = "travel.weekend"
     description = "A fixed city and day, a hotel with a feature, a budget"
-    cities = 2
-
-    @classmethod
-    def ask(cls, rng: random.Random, market: Market) -> Request:
-        return Request(
-            home=market.cities[0],
-            stops=((market.cities[1],),),
-            nights=(2,),
-            first_days=(rng.randint(1, 8),),
-            travellers=rng.randint(1, 3),
-            feature=rng.choice(FEATURES),
-        )
+    cities, nights, first_day, travellers = 2, ((2, 2),), (1, 8), (1, 3)
+    feature = True
 
 
 class DryCity(Trip):
     name = "travel.dry_city"
     description = "One of four cities, where it stays dry, within a budget"
-    cities = 4
-
-    @classmethod
-    def ask(cls, rng: random.Random, market: Market) -> Request:
-        return Request(
-            home=market.cities[0],
-            stops=(market.cities[1:],),
-            nights=(rng.randint(2, 3),),
-            first_days=(rng.randint(1, 7),),
-            travellers=rng.randint(1, 2),
-            dry=True,
-        )
+    cities, nights, first_day, travellers = 4, ((2, 3),), (1, 7), (1, 2)
+    any_city = dry = True
 
 
 class DryDays(Trip):
     name = "travel.dry_days"
     description = "A fixed city on whichever days it stays dry, a rated hotel, a budget"
-    cities = 1
-
-    @classmethod
-    def ask(cls, rng: random.Random, market: Market) -> Request:
-        first = rng.randint(1, 4)
-        return Request(
-            home=market.cities[0],
-            stops=((market.cities[1],),),
-            nights=(2,),
-            first_days=tuple(range(first, first + 4)),
-            travellers=rng.randint(1, 2),
-            min_rating=rng.randrange(65, 85) / 10,
-            dry=True,
-        )
+    cities, nights, first_day, travellers = 1, ((2, 2),), (1, 4), (1, 2)
+    first_days, rating, dry = 4, (65, 85), True
 
 
 class Cheapest(Trip):
     name = "travel.cheapest"
     description = "The cheapest of all plans with a rated hotel, over three cities"
-    cities = 3
-
-    @classmethod
-    def ask(cls, rng: random.Random, market: Market) -> Request:
-        return Request(
-            home=market.cities[0],
-            stops=(market.cities[1:],),
-            nights=(rng.randint(1, 4),),
-            first_days=(rng.randint(1, 6),),
-            travellers=rng.randint(1, 3),
-            min_rating=rng.randrange(70, 90) / 10,
-            cheapest=True,
-        )
+    cities, nights, first_day, travellers = 3, ((1, 4),), (1, 6), (1, 3)
+    any_city, rating, cheapest = True, (70, 90), True
 
 
 class TwoStops(Trip):
     name = "travel.two_stops"
     description = "Two cities one after the other, hotels with a feature, a budget"
     splits: ClassVar[tuple[Split, ...]] = ("test",)
-    cities = 2
-
-    @classmethod
-    def ask(cls, rng: random.Random, market: Market) -> Request:
-        return Request(
-            home=market.cities[0],
-            stops=((market.cities[1],), (market.cities[2],)),
-            nights=(rng.randint(1, 3), rng.randint(1, 3)),
-            first_days=(rng.randint(1, 4),),
-            travellers=rng.randint(1, 2),
-            feature=rng.choice(FEATURES),
-        )
+    cities, nights, first_day, travellers = 2, ((1, 3), (1, 3)), (1, 4), (1, 2)
+    feature = True
 
 
 TRAVEL_TASKS: Final[tuple[type[Trip], ...]] = (Weekend, DryCity, DryDays, Cheapest, TwoStops)

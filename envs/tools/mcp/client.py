@@ -12,7 +12,6 @@ import contextlib
 import json
 import re
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Final, Self
 
 import mcp_types as types
@@ -58,9 +57,7 @@ class McpServer:
         await self._connected()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._let_go()
 
     @property

@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Final, Literal, Self, TextIO, cast
 
 import httpx2
@@ -100,10 +99,8 @@ class _Watched:
         await self._stream.__aenter__()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._stream.__aexit__(kind, error, trace)
+    async def __aexit__(self, *exception: Any) -> None:
+        await self._stream.__aexit__(*exception)
 
 
 class Transport:
@@ -121,10 +118,8 @@ class Transport:
             self._stack = stack.pop_all()
         return _Watched(read, self._lost), write
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return await self._stack.__aexit__(kind, error, trace)
+    async def __aexit__(self, *exception: Any) -> bool | None:
+        return await self._stack.__aexit__(*exception)
 
     async def _enter(self, stack: AsyncExitStack) -> tuple[Any, Any]:
         config = self._config

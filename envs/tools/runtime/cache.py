@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from rlfactory.envs.api.types import JSON
@@ -65,9 +64,7 @@ class ResultCache:
             await self._on_disk(self._open)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._thread is not None:
             await self._on_disk(self._close)
             self._thread.shutdown(wait=False)

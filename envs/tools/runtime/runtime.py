@@ -11,7 +11,6 @@ import asyncio
 import time
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Final, Self
 
 from rlfactory.emulators.device.errors import DeviceError
@@ -99,15 +98,13 @@ class ToolRuntime:
         await self.cache.__aenter__()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         tasks = [*(flight.task for flight in self._flights.values()), *self._ending]
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=self.config.cancel_grace_s)
-        await self.cache.__aexit__(kind, error, trace)
+        await self.cache.__aexit__(None, None, None)
 
     async def run(self, tool: Tool, call: ToolCall, timeout_s: float) -> Ended:
         """Carry out one call within `timeout_s`; waiting for a place counts.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 import httpx
@@ -59,9 +58,7 @@ class RemoteRetriever:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
 
     async def retrieve(self, queries: Sequence[str], *, top_k: int, timeout_s: float) -> list[tuple[Hit, ...]]:

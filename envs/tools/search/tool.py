@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rlfactory.envs.api.types import JSON, ToolSchema
-from rlfactory.envs.tools.arguments import read_text, refuse_unknown
+from rlfactory.envs.api.types import JSON
+from rlfactory.envs.tools.arguments import object_schema, read_text, refuse_unknown
 from rlfactory.envs.tools.runtime.policy import ToolPolicy
 from rlfactory.envs.tools.search.passages import Hit
 from rlfactory.envs.tools.search.retriever import Retriever
@@ -33,21 +33,17 @@ class SearchToolConfig:
 class SearchTool(Tool):
     """Finds passages. Keeps no state: forks share its retriever."""
 
-    schema = ToolSchema(
-        name="search",
-        description="Search a collection of passages and return the best ones.",
-        parameters={
-            "type": "object",
-            "properties": {
-                "query": {
-                    "type": "string",
-                    "maxLength": MAX_QUERY_CHARS,
-                    "description": "What to look for: the names and words that its passage will hold.",
-                }
-            },
-            "required": ["query"],
-            "additionalProperties": False,
+    schema = object_schema(
+        "search",
+        "Search a collection of passages and return the best ones.",
+        {
+            "query": {
+                "type": "string",
+                "maxLength": MAX_QUERY_CHARS,
+                "description": "What to look for: the names and words that its passage will hold.",
+            }
         },
+        required=["query"],
     )
 
     policy = ToolPolicy(pure=True)

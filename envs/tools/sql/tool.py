@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rlfactory.envs.api.types import JSON, ToolSchema
-from rlfactory.envs.tools.arguments import read_text, refuse_unknown
+from rlfactory.envs.tools.arguments import object_schema, read_text, refuse_unknown
 from rlfactory.envs.tools.runtime.policy import ToolPolicy
 from rlfactory.envs.tools.sql.database import Database, Dialect
 from rlfactory.envs.tools.sql.rows import BLOB_MARK, FailureKind, QueryFailed, Rows, Value
@@ -63,17 +63,11 @@ def sql_tool(database: Database, *, timeout_s: float = QUERY_TIMEOUT_S) -> ToolF
 
 
 def sql_schema(dialect: Dialect) -> ToolSchema:
-    return ToolSchema(
-        name="sql",
-        description=f"Run one read-only {NAMES[dialect]} query on the database and see its first rows.",
-        parameters={
-            "type": "object",
-            "properties": {
-                "query": {"type": "string", "maxLength": MAX_QUERY_CHARS, "description": "One SELECT statement."}
-            },
-            "required": ["query"],
-            "additionalProperties": False,
-        },
+    return object_schema(
+        "sql",
+        f"Run one read-only {NAMES[dialect]} query on the database and see its first rows.",
+        {"query": {"type": "string", "maxLength": MAX_QUERY_CHARS, "description": "One SELECT statement."}},
+        required=["query"],
     )
 
 

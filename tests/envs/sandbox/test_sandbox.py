@@ -9,9 +9,7 @@ from collections.abc import AsyncIterator
 import psutil
 import pytest
 
-from rlfactory.envs.api.coordinates import ScreenSize
 from rlfactory.envs.api.errors import InfrastructureError, LimitExceeded, TaskError
-from rlfactory.envs.api.types import CoordinateFrame
 from rlfactory.envs.sandbox.config import SandboxConfig, allow_lists
 from rlfactory.envs.sandbox.interpreter import MAX_OUTPUT_BYTES
 from rlfactory.envs.sandbox.sandboxes import Interpreter, Ran, RunStatus, Sandboxes
@@ -30,13 +28,6 @@ async def sandboxes() -> AsyncIterator[Sandboxes]:
 @pytest.fixture
 async def python(sandboxes: Sandboxes) -> Interpreter:
     return await sandboxes.open()
-
-
-def tool_context(services: Services) -> ToolContext:
-    size = ScreenSize(width_px=1, height_px=1, image_width_px=1, image_height_px=1)
-    return ToolContext(
-        session="s", device=None, coordinates=CoordinateFrame.DEVICE_PX, screen=lambda: size, services=services
-    )
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a socket that Docker's SDK forgets
@@ -103,7 +94,7 @@ async def test_a_flood_keeps_its_head_and_tail(python):
 
 
 async def test_a_sandbox_that_ends_under_its_code_is_told_and_the_tool_opens_another(sandboxes, eventually):
-    tool, context = PythonTool(tool_context(Services(sandboxes))), CallContext(timeout_s=20)
+    tool, context = PythonTool(ToolContext(services=Services(sandboxes))), CallContext(timeout_s=20)
     running = asyncio.create_task(tool.call({"code": "import time; time.sleep(60)"}, context))
     await eventually(lambda: len(_interpreters()) == 2)
     for process in _interpreters():
@@ -115,7 +106,7 @@ async def test_a_sandbox_that_ends_under_its_code_is_told_and_the_tool_opens_ano
 
 
 async def test_variables_lost_between_two_calls_void_the_episode(sandboxes, eventually):
-    tool, context = PythonTool(tool_context(Services(sandboxes))), CallContext(timeout_s=20)
+    tool, context = PythonTool(ToolContext(services=Services(sandboxes))), CallContext(timeout_s=20)
     assert await tool.call({"code": "x = 5"}, context) == "(no output)"
     for process in _interpreters():
         process.kill()
@@ -140,7 +131,7 @@ async def test_a_spare_sandbox_that_has_ended_is_never_given_out(eventually):
 
 async def test_the_tool_gives_words_for_each_end(sandboxes):
     services = Services(sandboxes)
-    tool, hasty = PythonTool(tool_context(services)), PythonTool(tool_context(services), timeout_s=0.3)
+    tool, hasty = PythonTool(ToolContext(services=services)), PythonTool(ToolContext(services=services), timeout_s=0.3)
     context = CallContext(timeout_s=20)
     assert await tool.call({"code": "6 * 7"}, context) == "42"
     with pytest.raises(ToolError, match="division by zero"):
@@ -155,9 +146,9 @@ async def test_the_tool_gives_words_for_each_end(sandboxes):
 
 async def test_a_fork_has_the_variables_and_goes_its_own_way(sandboxes):
     services = Services(sandboxes)
-    tool, context = PythonTool(tool_context(services)), CallContext(timeout_s=20)
+    tool, context = PythonTool(ToolContext(services=services)), CallContext(timeout_s=20)
     await tool.call({"code": "x = [1]"}, context)
-    twin = tool.fork(tool_context(services))
+    twin = tool.fork(ToolContext(services=services))
     assert await twin.call({"code": "x.append(2); x"}, context) == "[1, 2]"
     assert await tool.call({"code": "x"}, context) == "[1]"
     await asyncio.gather(tool.close(), twin.close())

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.slow_phones import SlowSource
 from rlfactory.emulators.device.errors import DeviceLost, DeviceTimeout
 from rlfactory.envs.api.coordinates import ScreenSize
-from rlfactory.envs.api.types import CoordinateFrame, ToolStatus
+from rlfactory.envs.api.types import ToolStatus
 from rlfactory.envs.tools.finish import FinishTool
 from rlfactory.envs.tools.phone import PhoneTool
 from rlfactory.envs.tools.runtime.executor import NOT_RUN, Executor, shorten
@@ -23,10 +23,7 @@ def record():
 
 @pytest.fixture
 def executor(bench_tools, record):
-    size = ScreenSize(width_px=1, height_px=1, image_width_px=1, image_height_px=1)
-    context = ToolContext(
-        session="s", device=None, coordinates=CoordinateFrame.DEVICE_PX, screen=lambda: size, record=record
-    )
+    context = ToolContext(record=record)
     return Executor({name: bench_tools.get(name)(context) for name in bench_tools}, max_output_chars=100)
 
 
@@ -140,7 +137,7 @@ async def play_for_two_seconds(call, seconds_asked, *, last="phone"):
     """Ask a phone that takes 1.1 s for everything for more than fits, and return what came of it."""
     device = await SlowSource(1.1).start()
     size = ScreenSize(width_px=540, height_px=1200, image_width_px=540, image_height_px=1200)
-    context = ToolContext(session="s", device=device, coordinates=CoordinateFrame.DEVICE_PX, screen=lambda: size)
+    context = ToolContext(device=device, screen=lambda: size)
     executor = Executor({"phone": PhoneTool(context), "finish": FinishTool(context)}, max_output_chars=100)
     waits = [call("phone", action="wait", seconds=seconds_asked, id=str(index)) for index in range(2)]
     end = (

@@ -12,8 +12,7 @@ import pytest
 from qwen_agent.tools.base import BaseTool, register_tool
 from typing_extensions import TypedDict
 
-from rlfactory.envs.api.coordinates import ScreenSize
-from rlfactory.envs.api.types import CoordinateFrame, ToolCall, ToolStatus
+from rlfactory.envs.api.types import ToolCall, ToolStatus
 from rlfactory.envs.tools.function import described, said, signature_of, tool_of
 from rlfactory.envs.tools.qwen_agent import qwen_tool
 from rlfactory.envs.tools.runtime.policy import ToolPolicy
@@ -21,8 +20,7 @@ from rlfactory.envs.tools.runtime.runtime import ToolRuntime
 from rlfactory.envs.tools.runtime.threads import in_thread
 from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext
 
-SIZE = ScreenSize(width_px=1, height_px=1, image_width_px=1, image_height_px=1)
-CONTEXT = ToolContext(session="s", device=None, coordinates=CoordinateFrame.DEVICE_PX, screen=lambda: SIZE)
+CONTEXT = ToolContext()
 CALL = CallContext(timeout_s=5)
 
 

@@ -15,16 +15,14 @@ from typing import Any
 import pytest
 from httpcore2._async import http11
 
-from rlfactory.envs.api.coordinates import ScreenSize
-from rlfactory.envs.api.types import CoordinateFrame, ToolCall, ToolStatus
+from rlfactory.envs.api.types import ToolCall, ToolStatus
 from rlfactory.envs.tools.mcp.client import McpServer, McpUnreachable
 from rlfactory.envs.tools.mcp.transport import McpConfig
 from rlfactory.envs.tools.runtime.executor import Executor
 from rlfactory.envs.tools.tool import ToolContext
 
 EXAMPLE = str(Path(__file__).parent / "mcp_example.py")
-SIZE = ScreenSize(width_px=1, height_px=1, image_width_px=1, image_height_px=1)
-CONTEXT = ToolContext(session="s", device=None, coordinates=CoordinateFrame.DEVICE_PX, screen=lambda: SIZE)
+CONTEXT = ToolContext()
 
 
 def stdio(**more: Any) -> McpConfig:

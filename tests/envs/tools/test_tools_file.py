@@ -13,9 +13,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from rlfactory.envs.api.coordinates import ScreenSize
 from rlfactory.envs.api.errors import TaskError, UnknownName
-from rlfactory.envs.api.types import CoordinateFrame, Split, ToolCall, ToolStatus
+from rlfactory.envs.api.types import Split, ToolCall, ToolStatus
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.serve import tools_of_file
 from rlfactory.envs.service.server import ServerConfig, serving
@@ -30,8 +29,7 @@ from rlfactory.envs.tools.tool import CallContext, ToolContext
 from rlfactory.envs.tools.toolset import open_tools
 
 OK, ERROR, REJECTED, TIMEOUT = ToolStatus.OK, ToolStatus.ERROR, ToolStatus.REJECTED, ToolStatus.TIMEOUT
-SIZE = ScreenSize(width_px=1, height_px=1, image_width_px=1, image_height_px=1)
-CONTEXT = ToolContext(session="s", device=None, coordinates=CoordinateFrame.DEVICE_PX, screen=lambda: SIZE)
+CONTEXT = ToolContext()
 EXAMPLE = str(Path(__file__).parent / "mcp_example.py")
 
 MINE = '''

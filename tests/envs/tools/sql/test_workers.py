@@ -10,9 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from rlfactory.envs.api.coordinates import ScreenSize
 from rlfactory.envs.api.errors import EnvironmentFault, InfrastructureError
-from rlfactory.envs.api.types import CoordinateFrame
 from rlfactory.envs.rewards.sql import EXECUTES, RIGHT, SEEN_RIGHT, SqlCheck
 from rlfactory.envs.service.services import Services
 from rlfactory.envs.tools.sql.compare import Comparison
@@ -46,13 +44,6 @@ SHOP = shop(*((n, f"item {n}", n * 1.5) for n in range(1, 101)))
 async def workers() -> AsyncIterator[SqlWorkers]:
     async with SqlWorkers(SqlWorkersConfig(workers=1)) as made:
         yield made
-
-
-def tool_context(services: Services) -> ToolContext:
-    size = ScreenSize(width_px=1, height_px=1, image_width_px=1, image_height_px=1)
-    return ToolContext(
-        session="s", device=None, coordinates=CoordinateFrame.DEVICE_PX, screen=lambda: size, services=services
-    )
 
 
 async def failure(workers: SqlWorkers, sql: str, *, timeout_s: float = 5.0) -> QueryFailed:
@@ -245,7 +236,7 @@ async def test_a_broken_gold_query_is_the_tasks_fault(workers):
 
 async def test_the_tool_shows_rows_and_explains_failures():
     async with Services(SqlWorkers(SqlWorkersConfig(workers=1))) as services:
-        tool = sql_tool(SHOP, timeout_s=0.2)(tool_context(services))
+        tool = sql_tool(SHOP, timeout_s=0.2)(ToolContext(services=services))
         assert isinstance(tool, SqlTool)
 
         async def ask(query: str) -> str:
@@ -264,9 +255,9 @@ async def test_the_tool_shows_rows_and_explains_failures():
             await ask("SELECT zeroblob(2000000000)")
         with pytest.raises(Rejected, match="unknown argument"):
             await tool.call({"sql": "x"}, CallContext(timeout_s=5))
-        assert await tool.fork(tool_context(services)).call({"query": "SELECT 1"}, CallContext(timeout_s=5)) == (
-            "1\n1\n(1 row)"
-        )
+        assert await tool.fork(ToolContext(services=services)).call(
+            {"query": "SELECT 1"}, CallContext(timeout_s=5)
+        ) == ("1\n1\n(1 row)")
 
 
 def test_limits_make_sense():
