@@ -28,8 +28,8 @@ train: setup  ## Train an agent: SEED=1 RECIPE=tiny_phone TRANSPORT=direct|adb|d
 	@$(BIN)/rlfactory train $(RECIPE) --seed $(SEED) --transport $(TRANSPORT) $(ARGS)
 
 # In the order of the files, so that the long ones of tests/e2e begin early and do not go on alone at the end.
-test: setup  ## Run the tests that need no Docker, with coverage of emulators and envs: ARGS="-k wifi"
-	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not docker and not training" --cov=emulators --cov=envs --cov-report=term:skip-covered \
+test: setup  ## Run the tests that need no Docker, with branch coverage: ARGS="-k wifi"
+	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not docker and not training" --cov --cov-report=term:skip-covered \
 	  --cov-fail-under=85 $(ARGS)
 
 test-training: setup  ## Run the trainings cut short: over adb, Ctrl-C and resume, text only (minutes each)

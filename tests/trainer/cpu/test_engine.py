@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +36,6 @@ from rlfactory.trainer.episode.conversation import Sampled, TokenConversation
 from rlfactory.trainer.verl.chat import VerlChatTokens, picture
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    """So small a model gains nothing by threads, which wait for each other where tests run side by side."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Demonstrations are real episodes, in the words of the model; the sloppy ones fail as they should."""
+"""Demonstrations are real episodes in the words of the model; the sloppy and the guessing fail as they should."""
 
 from __future__ import annotations
 
@@ -16,45 +16,51 @@ from rlfactory.emulators.sources.direct import DirectSource
 from rlfactory.envs.api.types import ImageFormat
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.server import ServerConfig, serving
+from rlfactory.envs.tasks.search_qa.tiny import TINY_SEARCH_TASKS
 from rlfactory.trainer.dialects import get_dialect
 from rlfactory.trainer.episode.episodes import EpisodeSource
-from rlfactory.trainer.episode.rollout import RolloutConfig
 from rlfactory.trainer.run.settings import RolloutSettings
-from rlfactory.trainer.run.warm_start import IMAGE, Demonstration, record, with_bad_habits, write_parquet
+from rlfactory.trainer.run.warm_start import IMAGE, Demonstration, record, taught, write_parquet
 
 pytestmark = pytest.mark.train
 
 DIALECT = get_dialect("qwen3_vl")
+NAMES = tuple(task.name for task in TINY_SEARCH_TASKS)
 
 
-def settings(address: str) -> RolloutSettings:
+def settings(address: str, dialect: str, max_pixels: int | None) -> RolloutSettings:
     return RolloutSettings.from_config(
         {
             "address": address,
             "run_folder": "",
-            "dialect": "qwen3_vl",
+            "dialect": dialect,
             "turn_tokens": 24,
-            "image": {"format": ImageFormat.PNG, "quality": 80, "max_pixels": 24576},
+            "image": {"format": ImageFormat.PNG, "quality": 80, "max_pixels": max_pixels},
             "record": {"every_train": 0, "every_eval": 0},
-            "deadlines": {"step_timeout_s": RolloutConfig().step_timeout_s},
+            "deadlines": {},
         }
     )
 
 
-async def play(share: float, count: int = 40) -> tuple[list[Demonstration], list[Demonstration]]:
-    source = DirectSource(PhoneConfig(width_px=480, height_px=800))
-    episodes = EpisodeSource(tasks=("tiny.wifi", "tiny.dialog"), split="train", count=count, first_seed=0).rows()
+async def play(lesson: dict[str, float], count: int = 40) -> tuple[list[Demonstration], list[Demonstration]]:
+    """Return what the oracles did and what the lesson shows: of phones where somebody is sloppy, else of searches."""
+    phones = "sloppiness" in lesson
+    dialect = get_dialect("qwen3_vl" if phones else "qwen3")
+    tasks = ("tiny.wifi", "tiny.dialog") if phones else NAMES
+    episodes = EpisodeSource(tasks=tasks, split="train", count=count, first_seed=0).rows()
+    source = DirectSource(PhoneConfig(width_px=480, height_px=800)) if phones else None
+    pool = PoolConfig(phones=4) if phones else None
     async with (
-        serving(ServerConfig(), phones=source, pool=PoolConfig(phones=4)) as server,
+        serving(ServerConfig(drain_s=0.5), phones=source, pool=pool) as server,
         EnvClient(server.address) as client,
     ):
-        asked = settings(server.address)
-        solved = await record(client, episodes, settings=asked, dialect=DIALECT)
-        return solved, await with_bad_habits(client, solved, share=share, settings=asked, dialect=DIALECT)
+        asked = settings(server.address, dialect.name, 24576 if phones else None)
+        solved = await record(client, episodes, settings=asked, dialect=dialect)
+        return solved, await taught(client, solved, lesson, settings=asked, dialect=dialect)
 
 
 async def test_a_demonstration_is_the_conversation_a_model_would_have_held(tmp_path: Path) -> None:
-    solved, _ = await play(0.0)
+    solved, _ = await play({"sloppiness": 0.0})
     assert all(each.success for each in solved)
     for each in solved:
         written = [message for message in each.messages if message.role == "assistant"]
@@ -72,7 +78,7 @@ async def test_a_demonstration_is_the_conversation_a_model_would_have_held(tmp_p
 
 
 async def test_who_is_sloppy_acts_where_nothing_was_to_be_done_and_fails() -> None:
-    solved, shown = await play(0.5)
+    solved, shown = await play({"sloppiness": 0.5})
     assert sorted(each.episode for each in shown) == sorted(each.episode for each in solved)
     before = {each.episode: each for each in solved}
     sloppy = [each for each in shown if not each.success]
@@ -84,4 +90,27 @@ async def test_who_is_sloppy_acts_where_nothing_was_to_be_done_and_fails() -> No
         assert each.calls[:-2] == oracle.calls[:-1]
     assert all(each.calls == before[each.episode].calls for each in shown if each.success)
     with pytest.raises(ValueError, match=r"within 0\.\.1"):
-        await play(1.5, count=2)
+        await play({"sloppiness": 1.5}, count=2)
+
+
+async def test_who_guesses_searches_nothing_and_mostly_fails(tmp_path: Path) -> None:
+    solved, shown = await play({"guesses": 0.5}, count=60)
+    assert sorted(each.episode for each in shown) == sorted(each.episode for each in solved)
+    guesses = [each for each in shown if len(each.calls) == 1]
+    assert len(guesses) == 30
+    assert all(sum(each.task == name for each in guesses) == 10 for name in NAMES)
+    assert sum(each.success for each in guesses) < 10
+    assert all(each.success for each in shown if len(each.calls) == 2)
+    endings = [each.calls[-1] for each in solved]
+    assert all(each.calls[-1] in endings for each in guesses)
+    write_parquet(tmp_path / "d.parquet", shown)
+    table = pyarrow.parquet.read_table(tmp_path / "d.parquet")
+    assert table.column_names == ["messages"], "verl takes a column of images for a model that sees"
+
+
+async def test_a_lesson_without_guesses_shows_the_solved_episodes() -> None:
+    solved, shown = await play({"guesses": 0.0}, count=60)
+    assert [each.calls for each in shown] == [each.calls for each in solved]
+    assert all(each.success for each in shown)
+    with pytest.raises(ValueError, match=r"guesses must be within 0\.\.1"):
+        await play({"guesses": 1.5}, count=2)
