@@ -27,10 +27,10 @@ import psutil
 from benchmarks.chaos_faults import Containers, Fault, Processes, faults
 from benchmarks.chaos_service import ServiceUnderFire, Transport
 from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError
+from rlfactory.envs.api.session import PlayableSession, SessionWrapper
 from rlfactory.envs.api.types import SessionOptions, StepResult, ToolCall
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import OracleStuck, solve
-from rlfactory.envs.tasks.ui_driver import PlayableSession, SessionWrapper
 
 SUITE = "phone"
 SANDBOX_SUITE = "math_code"
@@ -95,7 +95,7 @@ class Play:
         return (bisect_left(self.steps_at_s, to_s) - bisect_left(self.steps_at_s, from_s)) / (to_s - from_s)
 
 
-class CountedSession(SessionWrapper):
+class CountedSession(SessionWrapper[PlayableSession]):
     """A session whose steps are counted; an oracle plays on it."""
 
     def __init__(self, session: PlayableSession, play: Play) -> None:

@@ -19,10 +19,10 @@ import psutil
 
 from benchmarks.figures import Spread, spread
 from benchmarks.phone_process import PhoneFigures
+from rlfactory.envs.api.session import PlayableSession, SessionWrapper
 from rlfactory.envs.api.types import Observation, SessionOptions, StepResult, StepTiming, ToolCall
 from rlfactory.envs.client import EnvClient, Session
 from rlfactory.envs.client.oracle import OracleStuck, solve
-from rlfactory.envs.tasks.ui_driver import SessionWrapper
 from rlfactory.trainer.run.local_service import LocalService, ServiceConfig, local_service
 
 SIZES = ("1080x2400", "540x1200")
@@ -77,7 +77,7 @@ class Samples:
             self.new_screens += 1
 
 
-class TimedSession(SessionWrapper):
+class TimedSession(SessionWrapper[PlayableSession]):
     """A session whose steps are timed; an oracle plays on it."""
 
     def __init__(self, session: Session, samples: Samples) -> None:

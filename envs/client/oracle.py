@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rlfactory.envs.api.errors import EpisodeOver
+from rlfactory.envs.api.session import PlayableSession, SessionWrapper
 from rlfactory.envs.api.types import EpisodeState, Observation, Reward, SessionOptions, Split, StepResult, ToolCall
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.tasks.file import add_tasks
 from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
-from rlfactory.envs.tasks.ui_driver import OracleStuck, PlayableSession, SessionWrapper, UiDriver
+from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 
 __all__ = ["EpisodeRecord", "OracleStuck", "RecordedStep", "play", "solve", "tasks_with"]
 
@@ -116,7 +117,7 @@ async def play(
         )
 
 
-class _Recorder(SessionWrapper):
+class _Recorder(SessionWrapper[PlayableSession]):
     """A session that keeps what was played."""
 
     def __init__(self, session: PlayableSession) -> None:

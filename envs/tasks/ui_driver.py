@@ -8,11 +8,12 @@ tasks it has `call` and `finish`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from rlfactory.emulators.device.ui import Bounds, UiNode, from_xml
 from rlfactory.envs.api.coordinates import ScreenSize, from_device
-from rlfactory.envs.api.types import JSON, Observation, Reward, SessionOptions, StepResult, ToolCall, ToolStatus
+from rlfactory.envs.api.session import PlayableSession
+from rlfactory.envs.api.types import JSON, Observation, Reward, ToolCall, ToolStatus
 
 MAX_SCROLLS: Final = 10
 MAX_SHOWN: Final = 40
@@ -25,43 +26,6 @@ Direction = Literal["up", "down", "left", "right"]
 
 class OracleStuck(Exception):
     """The oracle looks for something that the screen does not show; the message lists what it does show."""
-
-
-class PlayableSession(Protocol):
-    """What a driver plays on; `rlfactory.envs.client.Session` is one."""
-
-    @property
-    def observation(self) -> Observation: ...
-
-    @property
-    def reward(self) -> Reward: ...
-
-    @property
-    def options(self) -> SessionOptions: ...
-
-    async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult: ...
-
-
-class SessionWrapper:
-    """A session that does more at each step: subclasses override `step`."""
-
-    def __init__(self, session: PlayableSession) -> None:
-        self.inner = session
-
-    @property
-    def observation(self) -> Observation:
-        return self.inner.observation
-
-    @property
-    def reward(self) -> Reward:
-        return self.inner.reward
-
-    @property
-    def options(self) -> SessionOptions:
-        return self.inner.options
-
-    async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult:
-        return await self.inner.step(calls, timeout_s=timeout_s)
 
 
 class UiDriver:

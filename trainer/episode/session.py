@@ -15,13 +15,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from rlfactory.envs.api.errors import InfrastructureError
+from rlfactory.envs.api.session import SessionWrapper
 from rlfactory.envs.api.types import (
     CoordinateFrame,
     EpisodeState,
     ImageRef,
     Observation,
-    Reward,
-    SessionOptions,
     Split,
     StepResult,
     ToolCall,
@@ -103,52 +102,44 @@ async def timed(spans: list[tuple[float, float]], work: Awaitable[T], limit_s: f
         spans.append((started, time.time()))
 
 
-class RecordedSession:
+class RecordedSession(SessionWrapper["Session"]):
     """A session that keeps its turns."""
 
     def __init__(
         self, session: Session, *, spec: EpisodeSpec, clock: Clock | None = None, ablation: Ablation | None = None
     ) -> None:
+        super().__init__(session)
         self.spec = spec
         self.clock = clock or Clock()
         self.turns: list[Turn] = []
         self.failure = ""
         """Why the player gave up; "" if it did not."""
-        self._session = session
         self._ablation = ablation
 
     @property
     def observation(self) -> Observation:
         """The latest, as the player may see it."""
-        observation = self._session.observation
+        observation = self.inner.observation
         if self._ablation is Ablation.IMAGE and observation.image is not None:
             return replace(observation, image=blanked(observation.image))
         return observation
 
     @property
-    def reward(self) -> Reward:
-        return self._session.reward
-
-    @property
-    def options(self) -> SessionOptions:
-        return self._session.options
-
-    @property
     def goal(self) -> str:
-        return self._session.goal
+        return self.inner.goal
 
     @property
     def tools(self) -> tuple[ToolSchema, ...]:
-        return self._session.tools
+        return self.inner.tools
 
     @property
     def over(self) -> bool:
-        return self._session.over
+        return self.inner.over
 
     @property
     def state(self) -> EpisodeState:
         """How the episode ended; one that its player leaves while it runs is truncated."""
-        return self._session.state if self.over else EpisodeState.TRUNCATED
+        return self.inner.state if self.over else EpisodeState.TRUNCATED
 
     async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult:
         """Step the session and keep the turn; see `rlfactory.envs.client.Session.step`.
@@ -157,7 +148,7 @@ class RecordedSession:
         """
         seen, limit_s = self.observation, timeout_s or self.options.step_timeout_s
         started = time.perf_counter()
-        stepping = self._session.step(calls, timeout_s=limit_s)
+        stepping = self.inner.step(calls, timeout_s=limit_s)
         result = await timed(self.clock.env, stepping, 2 * limit_s + 10, "step")
         env_s = time.perf_counter() - started
         frame = self.options.coordinates
