@@ -11,21 +11,7 @@ from rlfactory.emulators.simulator.apps.kit.callbacks import setter, writer
 from rlfactory.emulators.simulator.apps.kit.dialogs import choice_dialog, prompt_dialog
 from rlfactory.emulators.simulator.apps.kit.pickers import TimePick, format_time, time_dialog
 from rlfactory.emulators.simulator.apps.kit.rows import empty_state, plural
-from rlfactory.emulators.simulator.view.widgets import (
-    Callback,
-    Checkbox,
-    Column,
-    Dialog,
-    Fab,
-    Icon,
-    IconButton,
-    Row,
-    Scroll,
-    Spacer,
-    Switch,
-    Text,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as ui
 
 WEEK_FROM_SUNDAY = (6, 0, 1, 2, 3, 4, 5)
 RINGTONES = ("Bright Morning", "Cuckoo Clock", "Early Twilight", "Fresh Start", "Orbit", "Silent")
@@ -43,23 +29,23 @@ class AlarmTab:
     label: str | None = None
     ringtone: bool = False
 
-    def fab(self, system: System) -> Fab:
-        return Fab(key="fab", icon="plus", description="Add alarm", on_tap=lambda: self._add(system))
+    def fab(self, system: System) -> ui.Fab:
+        return ui.Fab(key="fab", icon="plus", description="Add alarm", on_tap=lambda: self._add(system))
 
-    def body(self, system: System) -> Widget:
+    def body(self, system: System) -> ui.Widget:
         alarms = all_alarms(system)
         if not alarms:
             return empty_state("alarm", "No Alarms")
         cards = tuple(self._card(system, alarm) for alarm in alarms)
-        return Scroll(
+        return ui.Scroll(
             key="alarm_recycler_view",
-            children=(*cards, Spacer(height=96)),
+            children=(*cards, ui.Spacer(height=96)),
             gap=12,
             padding=(16, 8, 16, 0),
             height="fill",
         )
 
-    def dialog(self, system: System) -> Dialog | None:
+    def dialog(self, system: System) -> ui.Dialog | None:
         if self.pick is not None:
             return time_dialog(system, self.pick, on_ok=lambda: self._picked(system), on_cancel=self._close)
         if self.label is not None:
@@ -84,12 +70,12 @@ class AlarmTab:
 
     # --- cards -----------------------------------------------------------------------------------------------------
 
-    def _card(self, system: System, alarm: Alarm) -> Widget:
+    def _card(self, system: System, alarm: Alarm) -> ui.Widget:
         open_ = alarm.id == self.expanded
         turn = setter(self, expanded=0 if open_ else alarm.id)
         time = format_time(system, alarm.hour, alarm.minute)
         color = "on_surface" if alarm.enabled else "outline"
-        arrow = IconButton(
+        arrow = ui.IconButton(
             key="arrow",
             icon="chevron-up" if open_ else "chevron-down",
             description=f"{'Collapse' if open_ else 'Expand'} alarm {time}",
@@ -98,20 +84,20 @@ class AlarmTab:
             on_tap=turn,
         )
         edit = setter(self, editing=alarm.id, pick=TimePick(hour=alarm.hour, minute=alarm.minute))
-        clock = Text(key="digital_clock", text=time, style="display_large", color=color, on_tap=edit)
-        on_off = Switch(
+        clock = ui.Text(key="digital_clock", text=time, style="display_large", color=color, on_tap=edit)
+        on_off = ui.Switch(
             key="onoff",
             description=f"Alarm {time}",
             checked=alarm.enabled,
             on_change=lambda on: self._enable(system, alarm, on),
         )
-        when = Text(text=_when(system, alarm), style="body_medium", color=color, weight=1)
-        return Column(
+        when = ui.Text(text=_when(system, alarm), style="body_medium", color=color, weight=1)
+        return ui.Column(
             key="alarm",
             children=(
-                Row(children=(self._label_line(alarm, open_=open_), arrow), width="fill"),
-                Row(children=(clock, Spacer(weight=1)), width="fill"),
-                Row(children=(when, on_off), width="fill"),
+                ui.Row(children=(self._label_line(alarm, open_=open_), arrow), width="fill"),
+                ui.Row(children=(clock, ui.Spacer(weight=1)), width="fill"),
+                ui.Row(children=(when, on_off), width="fill"),
                 *(self._details(system, alarm) if open_ else ()),
             ),
             padding=(20, 12, 16, 12),
@@ -121,28 +107,28 @@ class AlarmTab:
             on_tap=None if open_ else turn,
         )
 
-    def _label_line(self, alarm: Alarm, *, open_: bool) -> Widget:
-        label = alarm.label or ("Add label" if open_ else "")
-        text = Text(text=label, style="title_medium", color="on_surface_variant", max_lines=1)
+    def _label_line(self, alarm: Alarm, *, open_: bool) -> ui.Widget:
+        label, weight = (alarm.label or "Add label", 0) if open_ else (alarm.label, 1)
+        text = ui.Text(text=label, style="title_medium", color="on_surface_variant", max_lines=1, weight=weight)
         if not open_:
-            return replace(text, weight=1)
-        return Row(
+            return text
+        return ui.Row(
             key="edit_label",
-            children=(Icon(icon="label-outline", size=20), text),
+            children=(ui.Icon(icon="label-outline", size=20), text),
             gap=12,
             height=44,
             weight=1,
             on_tap=setter(self, editing=alarm.id, label=alarm.label),
         )
 
-    def _details(self, system: System, alarm: Alarm) -> tuple[Widget, ...]:
-        days = Row(
+    def _details(self, system: System, alarm: Alarm) -> tuple[ui.Widget, ...]:
+        days = ui.Row(
             children=tuple(_day(system, alarm, day) for day in WEEK_FROM_SUNDAY),
             justify="space_between",
             width="fill",
             padding=(0, 12, 0, 8),
         )
-        checkbox = Checkbox(
+        checkbox = ui.Checkbox(
             description="Vibrate", checked=alarm.vibrate, on_change=lambda on: _save(system, replace(alarm, vibrate=on))
         )
         turn = lambda: _save(system, replace(alarm, vibrate=not alarm.vibrate))  # noqa: E731
@@ -197,18 +183,18 @@ def _save(system: System, alarm: Alarm) -> None:
     save_alarm(system, alarm)
 
 
-def _line(key: str, icon: str, text: str, on_tap: Callback, *end: Widget) -> Widget:
-    children = (Icon(icon=icon), Text(text=text, weight=1), *end)
-    return Row(key=key, children=children, gap=16, height=48, width="fill", on_tap=on_tap)
+def _line(key: str, icon: str, text: str, on_tap: ui.Callback, *end: ui.Widget) -> ui.Widget:
+    children = (ui.Icon(icon=icon), ui.Text(text=text, weight=1), *end)
+    return ui.Row(key=key, children=children, gap=16, height=48, width="fill", on_tap=on_tap)
 
 
-def _day(system: System, alarm: Alarm, day: int) -> Widget:
+def _day(system: System, alarm: Alarm, day: int) -> ui.Widget:
     chosen = bool(alarm.days >> day & 1)
     color = "on_primary" if chosen else "on_surface"
-    return Column(
+    return ui.Column(
         key=f"day_{DAYS[day].lower()}",
         description=DAYS[day],
-        children=(Text(text=DAYS[day][0], style="label_large", color=color, text_align="center"),),
+        children=(ui.Text(text=DAYS[day][0], style="label_large", color=color, text_align="center"),),
         align="center",
         justify="center",
         width=40,

@@ -25,13 +25,13 @@ from rlfactory.emulators.simulator.apps.clock.timer import TimerTab, timer_name
 from rlfactory.emulators.simulator.apps.golden import ALARMS as GOLDEN_ALARMS
 from rlfactory.emulators.simulator.apps.kit.callbacks import writer
 from rlfactory.emulators.simulator.apps.kit.pickers import format_time
-from rlfactory.emulators.simulator.view.widgets import AppBar, Dialog, Scaffold, Tab, TabBar, Widget
+from rlfactory.emulators.simulator.view import widgets as ui
 
 TABS = (
-    Tab(text="Alarm", icon="alarm"),
-    Tab(text="Clock", icon="clock-outline"),
-    Tab(text="Timer", icon="timer-sand"),
-    Tab(text="Stopwatch", icon="timer-outline"),
+    ui.Tab(text="Alarm", icon="alarm"),
+    ui.Tab(text="Clock", icon="clock-outline"),
+    ui.Tab(text="Timer", icon="timer-sand"),
+    ui.Tab(text="Stopwatch", icon="timer-outline"),
 )
 _TAB_OF_ACTION = {"android.intent.action.SHOW_ALARMS": 0, "android.intent.action.SHOW_TIMERS": 2}
 
@@ -54,16 +54,16 @@ class DeskClock(Activity):
     def on_create(self, system: System) -> None:
         self.index = _TAB_OF_ACTION.get(self.intent.action, self.index)
 
-    def build(self, system: System) -> Widget:
+    def build(self, system: System) -> ui.Widget:
         select = writer(self, "index")
-        return Scaffold(
-            app_bar=AppBar(title=TABS[self.index].text),
+        return ui.Scaffold(
+            app_bar=ui.AppBar(title=TABS[self.index].text),
             body=self.tab.body(system),
-            bottom_bar=TabBar(key="bottom_view", tabs=TABS, index=self.index, on_select=select, place="bottom"),
+            bottom_bar=ui.TabBar(key="bottom_view", tabs=TABS, index=self.index, on_select=select, place="bottom"),
             fab=self.tab.fab(system),
         )
 
-    def dialog(self, system: System) -> Dialog | None:
+    def dialog(self, system: System) -> ui.Dialog | None:
         return self.tab.dialog(system)
 
     def on_back(self, system: System) -> bool:

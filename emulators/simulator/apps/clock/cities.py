@@ -16,19 +16,7 @@ from rlfactory.emulators.simulator.apps.kit.dialogs import confirm_dialog
 from rlfactory.emulators.simulator.apps.kit.pickers import format_time
 from rlfactory.emulators.simulator.apps.kit.preferences import Preferences
 from rlfactory.emulators.simulator.apps.kit.rows import empty_state, search_bar_title
-from rlfactory.emulators.simulator.view.widgets import (
-    Column,
-    Dialog,
-    Divider,
-    Fab,
-    ListItem,
-    Row,
-    Scaffold,
-    Scroll,
-    Spacer,
-    Text,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as ui
 
 CITIES = {
     "Amsterdam": "Europe/Amsterdam",
@@ -87,42 +75,42 @@ class CityTab:
     removing: str = ""
     """The city that is about to go."""
 
-    def fab(self, system: System) -> Fab:
-        return Fab(key="fab", icon="plus", description="Add city", on_tap=partial(system.start, CitySelection))
+    def fab(self, system: System) -> ui.Fab:
+        return ui.Fab(key="fab", icon="plus", description="Add city", on_tap=partial(system.start, CitySelection))
 
-    def body(self, system: System) -> Widget:
+    def body(self, system: System) -> ui.Widget:
         now = system.now()
-        here = Column(
+        here = ui.Column(
             children=(
-                Text(key="digital_clock", text=format_time(system, now.hour, now.minute), style="clock_huge"),
-                Text(text=f"{now:%a, %b} {now.day}", style="title_medium", color="on_surface_variant"),
+                ui.Text(key="digital_clock", text=format_time(system, now.hour, now.minute), style="clock_huge"),
+                ui.Text(text=f"{now:%a, %b} {now.day}", style="title_medium", color="on_surface_variant"),
             ),
             gap=4,
             padding=(24, 24, 24, 24),
             align="start",
         )
         rows = tuple(self._city(system, name, now) for name in chosen_cities(system))
-        line = (Divider(),) if rows else ()
-        return Scroll(key="cities", children=(here, *line, *rows, Spacer(height=96)), height="fill")
+        line = (ui.Divider(),) if rows else ()
+        return ui.Scroll(key="cities", children=(here, *line, *rows, ui.Spacer(height=96)), height="fill")
 
-    def _city(self, system: System, name: str, now: datetime) -> Widget:
+    def _city(self, system: System, name: str, now: datetime) -> ui.Widget:
         there = now.astimezone(ZoneInfo(CITIES[name]))
         ask = setter(self, removing=name)
         texts = (
-            Text(text=name, style="title_large"),
-            Text(text=offset_text(now, there), style="body_medium", color="on_surface_variant"),
+            ui.Text(text=name, style="title_large"),
+            ui.Text(text=offset_text(now, there), style="body_medium", color="on_surface_variant"),
         )
-        time = Text(text=format_time(system, there.hour, there.minute), style="display_small")
-        return Row(
+        time = ui.Text(text=format_time(system, there.hour, there.minute), style="display_small")
+        return ui.Row(
             key="city",
-            children=(Column(children=texts, weight=1), time),
+            children=(ui.Column(children=texts, weight=1), time),
             padding=(24, 12, 24, 12),
             width="fill",
             on_tap=ask,
             on_long_press=ask,
         )
 
-    def dialog(self, system: System) -> Dialog | None:
+    def dialog(self, system: System) -> ui.Dialog | None:
         def remove() -> None:
             _save_cities(system, tuple(name for name in chosen_cities(system) if name != self.removing))
             self.removing = ""
@@ -152,23 +140,23 @@ class CitySelection(Activity):
     name: ClassVar[str] = "com.android.deskclock.worldclock.CitySelectionActivity"
     query: str = ""
 
-    def build(self, system: System) -> Widget:
+    def build(self, system: System) -> ui.Widget:
         chosen, now, wanted = chosen_cities(system), system.now(), self.query.casefold().strip()
-        rows: list[Widget] = [
+        rows: list[ui.Widget] = [
             self._row(system, name, now) for name in CITIES if name not in chosen and name.casefold().startswith(wanted)
         ]
         if not rows:
             rows.append(empty_state("map-search-outline", "No cities"))
-        return Scaffold(
+        return ui.Scaffold(
             app_bar=search_bar_title("Search for a city", self.query, writer(self, "query"), system.back),
-            body=Scroll(key="city_list", children=tuple(rows), height="fill"),
+            body=ui.Scroll(key="city_list", children=tuple(rows), height="fill"),
         )
 
-    def _row(self, system: System, name: str, now: datetime) -> Widget:
+    def _row(self, system: System, name: str, now: datetime) -> ui.Widget:
         def add() -> None:
             _save_cities(system, (*chosen_cities(system), name))
             system.back()
 
         there = now.astimezone(ZoneInfo(CITIES[name]))
-        time = Text(text=format_time(system, there.hour, there.minute), color="on_surface_variant")
-        return ListItem(key="city_name", title=name, trailing=time, on_tap=add)
+        time = ui.Text(text=format_time(system, there.hour, there.minute), color="on_surface_variant")
+        return ui.ListItem(key="city_name", title=name, trailing=time, on_tap=add)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.clock.data import Stopwatch, load_stopwatch, save_stopwatch
 from rlfactory.emulators.simulator.apps.clock.dial import dial, round_button
-from rlfactory.emulators.simulator.view.widgets import Callback, Column, Divider, Row, Scroll, Spacer, Text, Widget
+from rlfactory.emulators.simulator.view import widgets as ui
 
 
 @dataclass(kw_only=True)
@@ -21,15 +21,15 @@ class StopwatchTab:
     def dialog(self, system: System) -> None:
         return None
 
-    def body(self, system: System) -> Widget:
+    def body(self, system: System) -> ui.Widget:
         """Return the tab. Contract: Start at rest; Pause and Lap while it runs."""
         stopwatch = load_stopwatch(system)
         elapsed = stopwatch.elapsed_ms(system.uptime_ms())
-        time = Text(key="stopwatch_time_text", text=split_text(elapsed), style="display_large")
+        time = ui.Text(key="stopwatch_time_text", text=split_text(elapsed), style="display_large")
         face = dial(time, 280, 6, 360 * _share(stopwatch, elapsed))
-        return Column(
+        return ui.Column(
             children=(
-                Column(children=(face,), align="center", width="fill", padding=(0, 24, 0, 16)),
+                ui.Column(children=(face,), align="center", width="fill", padding=(0, 24, 0, 16)),
                 _laps(stopwatch, elapsed),
                 _buttons(system, stopwatch, elapsed),
             ),
@@ -54,43 +54,43 @@ def _share(stopwatch: Stopwatch, elapsed: int) -> float:
     return min((elapsed - laps[-1]) / max(laps[-1] - laps[-2], 1), 1.0)
 
 
-def _laps(stopwatch: Stopwatch, elapsed: int) -> Widget:
+def _laps(stopwatch: Stopwatch, elapsed: int) -> ui.Widget:
     if not stopwatch.laps_ms:
-        return Spacer(weight=1)
+        return ui.Spacer(weight=1)
     ends = (0, *stopwatch.laps_ms, elapsed)
-    rows: list[Widget] = []
+    rows: list[ui.Widget] = []
     for number in range(len(ends) - 1, 0, -1):
-        line = Row(
+        line = ui.Row(
             key="lap",
             children=(
-                Text(text=f"# {number}", color="on_surface_variant", weight=1),
-                Text(text=split_text(ends[number] - ends[number - 1]), weight=1, text_align="center"),
-                Text(text=split_text(ends[number]), weight=1, text_align="end"),
+                ui.Text(text=f"# {number}", color="on_surface_variant", weight=1),
+                ui.Text(text=split_text(ends[number] - ends[number - 1]), weight=1, text_align="center"),
+                ui.Text(text=split_text(ends[number]), weight=1, text_align="end"),
             ),
             padding=(32, 0, 32, 0),
             height=48,
             width="fill",
         )
-        rows += [line, Divider()]
-    return Scroll(key="laps_list", children=tuple(rows), weight=1, width="fill")
+        rows += [line, ui.Divider()]
+    return ui.Scroll(key="laps_list", children=tuple(rows), weight=1, width="fill")
 
 
-def _buttons(system: System, stopwatch: Stopwatch, elapsed: int) -> Widget:
-    def change(by: Callable[[Stopwatch, int], Stopwatch]) -> Callback:
+def _buttons(system: System, stopwatch: Stopwatch, elapsed: int) -> ui.Widget:
+    def change(by: Callable[[Stopwatch, int], Stopwatch]) -> ui.Callback:
         return lambda: save_stopwatch(system, by(load_stopwatch(system), system.uptime_ms()))
 
-    def main(icon: str, text: str, by: Callable[[Stopwatch, int], Stopwatch]) -> Widget:
+    def main(icon: str, text: str, by: Callable[[Stopwatch, int], Stopwatch]) -> ui.Widget:
         return round_button("fab", icon, text, change(by), role="primary_container", diameter=96, size=36)
 
-    def side(key: str, icon: str, text: str, by: Callable[[Stopwatch, int], Stopwatch]) -> Widget:
+    def side(key: str, icon: str, text: str, by: Callable[[Stopwatch, int], Stopwatch]) -> ui.Widget:
         return round_button(key, icon, text, change(by), role="secondary_container", diameter=56)
 
     reset = side("stopwatch_reset", "restart", "Reset", lambda _, __: Stopwatch())
     start = main("play", "Start", lambda watch, uptime: replace(watch, since_ms=uptime))
-    children: tuple[Widget, ...] = (reset, start, Spacer(width=56)) if elapsed else (start,)
+    children: tuple[ui.Widget, ...] = (reset, start, ui.Spacer(width=56)) if elapsed else (start,)
     if stopwatch.since_ms is not None:
         children = (reset, main("pause", "Pause", _paused), side("stopwatch_lap", "timer-outline", "Lap", _lapped))
-    return Row(children=children, gap=32, justify="center", width="fill", padding=(0, 16, 0, 24))
+    return ui.Row(children=children, gap=32, justify="center", width="fill", padding=(0, 16, 0, 24))
 
 
 def _paused(stopwatch: Stopwatch, uptime_ms: int) -> Stopwatch:

@@ -11,20 +11,7 @@ from rlfactory.emulators.simulator.apps.clock.data import PACKAGE, Timer, all_ti
 from rlfactory.emulators.simulator.apps.clock.dial import dial, round_button
 from rlfactory.emulators.simulator.apps.kit.callbacks import setter
 from rlfactory.emulators.simulator.apps.kit.rows import bar_button
-from rlfactory.emulators.simulator.view.widgets import (
-    Button,
-    Callback,
-    Column,
-    Fab,
-    Grid,
-    Icon,
-    IconButton,
-    Row,
-    Scroll,
-    Spacer,
-    Text,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as ui
 
 MAX_DIGITS = 6
 MINUTE_MS = 60_000
@@ -42,17 +29,17 @@ class TimerTab:
     def keypad_shown(self, system: System) -> bool:
         return self.adding or not all_timers(system)
 
-    def fab(self, system: System) -> Fab | None:
+    def fab(self, system: System) -> ui.Fab | None:
         if self.keypad_shown(system):
             return None
-        return Fab(key="fab", icon="plus", description="Add timer", on_tap=setter(self, adding=True, digits=""))
+        return ui.Fab(key="fab", icon="plus", description="Add timer", on_tap=setter(self, adding=True, digits=""))
 
-    def body(self, system: System) -> Widget:
+    def body(self, system: System) -> ui.Widget:
         if self.keypad_shown(system):
             return self._keypad(system)
         cards = tuple(_card(system, timer) for timer in all_timers(system))
-        return Scroll(
-            key="timer_list", children=(*cards, Spacer(height=96)), gap=12, padding=(16, 8, 16, 0), height="fill"
+        return ui.Scroll(
+            key="timer_list", children=(*cards, ui.Spacer(height=96)), gap=12, padding=(16, 8, 16, 0), height="fill"
         )
 
     def dialog(self, system: System) -> None:
@@ -70,9 +57,9 @@ class TimerTab:
         padded = self.digits.rjust(MAX_DIGITS, "0")
         return int(padded[:2]), int(padded[2:4]), int(padded[4:])
 
-    def _keypad(self, system: System) -> Widget:
+    def _keypad(self, system: System) -> ui.Widget:
         hours, minutes, seconds = self._parts()
-        read_out = Text(
+        read_out = ui.Text(
             key="timer_setup_time",
             text=f"{hours:02d}h {minutes:02d}m {seconds:02d}s",
             description=f"{hours} hours, {minutes} minutes, {seconds} seconds",
@@ -83,30 +70,30 @@ class TimerTab:
         height = _key_height(system)
         keys = [self._digit(text, height) for text in ("1", "2", "3", "4", "5", "6", "7", "8", "9", "00", "0")]
         erase = setter(self, digits=self.digits[:-1])
-        delete = _pad_key("timer_setup_delete", "Delete", Icon(icon="backspace-outline"), erase, height)
-        return Column(
+        delete = _pad_key("timer_setup_delete", "Delete", ui.Icon(icon="backspace-outline"), erase, height)
+        return ui.Column(
             children=(
-                Spacer(weight=1),
+                ui.Spacer(weight=1),
                 read_out,
-                Spacer(weight=1),
-                Grid(children=(*keys, delete), columns=3, gap=12, padding=(40, 0, 40, 0), width="fill"),
+                ui.Spacer(weight=1),
+                ui.Grid(children=(*keys, delete), columns=3, gap=12, padding=(40, 0, 40, 0), width="fill"),
                 self._start_row(system),
             ),
             width="fill",
             height="fill",
         )
 
-    def _start_row(self, system: System) -> Widget:
+    def _start_row(self, system: System) -> ui.Widget:
         """Return what is below the keypad: Start once a length is typed, Cancel where there is a list to go back to."""
-        start = _round("fab", "play", "Start", lambda: self._start(system)) if self.digits else Spacer(width=72)
-        cancel = Button(key="cancel", text="Cancel", kind="text", width=88, on_tap=self._cancel)
-        left = cancel if all_timers(system) else Spacer(width=88)
-        return Row(
-            children=(left, start, Spacer(width=88)), gap=24, justify="center", height=START_ROW_HEIGHT, width="fill"
+        start = _round("fab", "play", "Start", lambda: self._start(system)) if self.digits else ui.Spacer(width=72)
+        cancel = ui.Button(key="cancel", text="Cancel", kind="text", width=88, on_tap=self._cancel)
+        left = cancel if all_timers(system) else ui.Spacer(width=88)
+        return ui.Row(
+            children=(left, start, ui.Spacer(width=88)), gap=24, justify="center", height=START_ROW_HEIGHT, width="fill"
         )
 
-    def _digit(self, text: str, height: float) -> Widget:
-        label = Text(text=text, style="headline_large", text_align="center")
+    def _digit(self, text: str, height: float) -> ui.Widget:
+        label = ui.Text(text=text, style="headline_large", text_align="center")
         return _pad_key(f"timer_setup_digit_{text}", "", label, partial(self._press, text), height)
 
     def _press(self, text: str) -> None:
@@ -132,8 +119,8 @@ def _key_height(system: System) -> float:
     return min(max((screen_dp - 440) / 4, 44), 84)
 
 
-def _pad_key(key: str, description: str, content: Widget, on_tap: Callback, height: float) -> Widget:
-    return Column(
+def _pad_key(key: str, description: str, content: ui.Widget, on_tap: ui.Callback, height: float) -> ui.Widget:
+    return ui.Column(
         key=key,
         description=description,
         children=(content,),
@@ -162,21 +149,21 @@ def timer_name(timer: Timer) -> str:
     return " ".join(f"{count}{unit}" for count, unit in parts if count) + " Timer"
 
 
-def _card(system: System, timer: Timer) -> Widget:
+def _card(system: System, timer: Timer) -> ui.Widget:
     remaining = timer.remaining_ms(system.uptime_ms())
     over = remaining <= 0
     head = (
-        Text(text=timer_name(timer), style="title_medium", color="on_surface_variant", weight=1),
+        ui.Text(text=timer_name(timer), style="title_medium", color="on_surface_variant", weight=1),
         bar_button("close", "close", "Delete timer", _change(system, timer, lambda _, __: None)),
     )
-    time = Text(key="timer_time_text", text=clock_text(remaining), style="display_medium")
+    time = ui.Text(key="timer_time_text", text=clock_text(remaining), style="display_medium")
     share = max(remaining, 0) / max(timer.length_ms, remaining, 1)
     face = dial(time, 232, 8, -360 * share, track="on_error" if over else "surface_container_highest")
-    return Column(
+    return ui.Column(
         key="timer",
         children=(
-            Row(children=head, width="fill"),
-            Column(children=(face,), align="center", width="fill", padding=(0, 8, 0, 16)),
+            ui.Row(children=head, width="fill"),
+            ui.Column(children=(face,), align="center", width="fill", padding=(0, 8, 0, 16)),
             _buttons(system, timer, over=over),
         ),
         padding=(20, 12, 16, 20),
@@ -186,7 +173,7 @@ def _card(system: System, timer: Timer) -> Widget:
     )
 
 
-def _buttons(system: System, timer: Timer, *, over: bool) -> Widget:
+def _buttons(system: System, timer: Timer, *, over: bool) -> ui.Widget:
     restore = _change(system, timer, lambda each, _: each.restored())
     if over:
         main = _round("timer_stop", "stop", "Stop", restore)
@@ -194,7 +181,7 @@ def _buttons(system: System, timer: Timer, *, over: bool) -> Widget:
         main = _round("play_pause", "pause", "Pause", _change(system, timer, Timer.paused))
     else:
         main = _round("play_pause", "play", "Start", _change(system, timer, Timer.started))
-    add = Button(
+    add = ui.Button(
         key="timer_add_time_button",
         text="+1:00",
         description="Add 1 minute",
@@ -202,17 +189,17 @@ def _buttons(system: System, timer: Timer, *, over: bool) -> Widget:
         height=56,
         on_tap=_change(system, timer, lambda each, uptime_ms: each.extended(uptime_ms, MINUTE_MS)),
     )
-    reset = IconButton(
+    reset = ui.IconButton(
         key="reset", icon="restart", description="Reset", container="secondary_container", diameter=56, on_tap=restore
     )
-    return Row(children=(add, main) if over else (add, main, reset), gap=16, justify="center", width="fill")
+    return ui.Row(children=(add, main) if over else (add, main, reset), gap=16, justify="center", width="fill")
 
 
-def _round(key: str, icon: str, description: str, on_tap: Callback) -> Widget:
+def _round(key: str, icon: str, description: str, on_tap: ui.Callback) -> ui.Widget:
     return round_button(key, icon, description, on_tap, role="primary", diameter=72, size=32)
 
 
-def _change(system: System, timer: Timer, change: Callable[[Timer, int], Timer | None]) -> Callback:
+def _change(system: System, timer: Timer, change: Callable[[Timer, int], Timer | None]) -> ui.Callback:
     """Return a callback that puts what `change` makes of the timer and the uptime in its place, None for nothing."""
 
     def put() -> None:

@@ -20,23 +20,9 @@ from rlfactory.emulators.simulator.apps.kit.rows import (
     search_pill,
     section,
 )
-from rlfactory.emulators.simulator.view.widgets import (
-    Action,
-    Button,
-    Column,
-    Dialog,
-    Fab,
-    Row,
-    Scaffold,
-    Scroll,
-    Spacer,
-    Tab,
-    TabBar,
-    Text,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as ui
 
-TABS = (Tab(text="Contacts", icon="account"), Tab(text="Highlights", icon="star-outline"))
+TABS = (ui.Tab(text="Contacts", icon="account"), ui.Tab(text="Highlights", icon="star-outline"))
 
 
 def matches(contact: Contact, query: str) -> bool:
@@ -59,7 +45,7 @@ class PeopleActivity(Activity):
     searching: bool = False
     query: str = ""
 
-    def build(self, system: System) -> Widget:
+    def build(self, system: System) -> ui.Widget:
         if _setup_stage(system) == "welcome":
             return _welcome(system)
         contacts = all_contacts(system)
@@ -67,32 +53,32 @@ class PeopleActivity(Activity):
             return self._search_page(system, contacts)
         search = setter(self, searching=True, query="")
         add = partial(system.start, ContactEditor, Intent(action="android.intent.action.INSERT"))
-        return Scaffold(
+        return ui.Scaffold(
             app_bar=search_pill("open_search_bar", "Search contacts", search, padding=(16, 8, 16, 8)),
             body=self._everyone(system, contacts) if self.tab == 0 else self._favorites(system, contacts),
-            bottom_bar=TabBar(tabs=TABS, index=self.tab, on_select=writer(self, "tab"), place="bottom"),
-            fab=Fab(key="floating_action_button", icon="plus", description="Create contact", on_tap=add),
+            bottom_bar=ui.TabBar(tabs=TABS, index=self.tab, on_select=writer(self, "tab"), place="bottom"),
+            fab=ui.Fab(key="floating_action_button", icon="plus", description="Create contact", on_tap=add),
         )
 
-    def _everyone(self, system: System, contacts: tuple[Contact, ...]) -> Widget:
+    def _everyone(self, system: System, contacts: tuple[Contact, ...]) -> ui.Widget:
         if not contacts:
             return empty_state("account-multiple-outline", "No contacts", "Contacts you add will appear here")
-        rows: list[Widget] = []
+        rows: list[ui.Widget] = []
         previous = ""
         for contact in contacts:
             initial = contact.display_name[:1].upper()
             letter = initial if initial.isalpha() else "#"
             rows.append(self._row(system, contact, letter if letter != previous else ""))
             previous = letter
-        return Scroll(key="contact_list", children=(*rows, Spacer(height=88)), height="fill")
+        return ui.Scroll(key="contact_list", children=(*rows, ui.Spacer(height=88)), height="fill")
 
-    def _row(self, system: System, contact: Contact, letter: str) -> Widget:
-        return Row(
+    def _row(self, system: System, contact: Contact, letter: str) -> ui.Widget:
+        return ui.Row(
             key="contact",
             children=(
-                Column(children=(Text(text=letter, style="title_medium", color="primary"),), width=24),
+                ui.Column(children=(ui.Text(text=letter, style="title_medium", color="primary"),), width=24),
                 avatar(contact),
-                Text(text=contact.display_name or "(No name)", key="cliv_name_textview", weight=1, max_lines=1),
+                ui.Text(text=contact.display_name or "(No name)", key="cliv_name_textview", weight=1, max_lines=1),
             ),
             gap=16,
             padding=(16, 0, 16, 0),
@@ -101,31 +87,31 @@ class PeopleActivity(Activity):
             on_tap=partial(view_person, system, contact.id),
         )
 
-    def _favorites(self, system: System, contacts: tuple[Contact, ...]) -> Widget:
+    def _favorites(self, system: System, contacts: tuple[Contact, ...]) -> ui.Widget:
         starred = [contact for contact in contacts if contact.starred]
         if not starred:
             return empty_state("star-outline", "No favorites yet", "Contacts that you star will appear here")
         rows = [self._row(system, contact, "") for contact in starred]
-        return Scroll(key="favorites_list", children=(section("Favorites"), *rows), height="fill")
+        return ui.Scroll(key="favorites_list", children=(section("Favorites"), *rows), height="fill")
 
-    def _search_page(self, system: System, contacts: tuple[Contact, ...]) -> Widget:
+    def _search_page(self, system: System, contacts: tuple[Contact, ...]) -> ui.Widget:
         found = [contact for contact in contacts if self.query.strip() and matches(contact, self.query)]
         rows = [self._row(system, contact, "") for contact in found]
         if self.query.strip() and not rows:
             rows = [empty_state("account-search-outline", "No contacts found")]
-        return Scaffold(
+        return ui.Scaffold(
             app_bar=search_bar_title("Search contacts", self.query, writer(self, "query"), self._stop_search),
-            body=Scroll(key="search_results", children=tuple(rows), height="fill"),
+            body=ui.Scroll(key="search_results", children=tuple(rows), height="fill"),
         )
 
-    def dialog(self, system: System) -> Dialog | None:
+    def dialog(self, system: System) -> ui.Dialog | None:
         if _setup_stage(system) != "notifications":
             return None
         done = partial(_set_stage, system, "done")
-        return Dialog(
+        return ui.Dialog(
             icon="bell-outline",
             title="Allow Contacts to send you notifications?",
-            actions=(Action(text="Don\u2019t allow", on_tap=done), Action(text="Allow", on_tap=done)),
+            actions=(ui.Action(text="Don\u2019t allow", on_tap=done), ui.Action(text="Allow", on_tap=done)),
         )
 
     def on_back(self, system: System) -> bool:
@@ -150,19 +136,19 @@ def _set_stage(system: System, stage: Stage) -> None:
     Preferences.of(system, PACKAGE).put(setup=stage)
 
 
-def _welcome(system: System) -> Widget:
+def _welcome(system: System) -> ui.Widget:
     texts = (
-        Text(text="Back up & organize your contacts with Google", style="headline_small", text_align="center"),
-        Text(
+        ui.Text(text="Back up & organize your contacts with Google", style="headline_small", text_align="center"),
+        ui.Text(
             text="Sign in to keep your contacts safe when you lose your phone.",
             color="on_surface_variant",
             text_align="center",
         ),
     )
     body = centered_page("account-multiple", "primary", 112, texts, gap=24, side=32)
-    skip = Button(key="skip", text="Skip", kind="text", on_tap=partial(_set_stage, system, "notifications"))
-    buttons = Row(children=(skip,), justify="end", width="fill", padding=(16, 8, 16, 16))
-    return Scaffold(body=body, bottom_bar=buttons)
+    skip = ui.Button(key="skip", text="Skip", kind="text", on_tap=partial(_set_stage, system, "notifications"))
+    buttons = ui.Row(children=(skip,), justify="end", width="fill", padding=(16, 8, 16, 16))
+    return ui.Scaffold(body=body, bottom_bar=buttons)
 
 
 class _Contacts(App):

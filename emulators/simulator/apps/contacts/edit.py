@@ -21,19 +21,7 @@ from rlfactory.emulators.simulator.apps.contacts.person import person_of, view_p
 from rlfactory.emulators.simulator.apps.kit.callbacks import setter, writer
 from rlfactory.emulators.simulator.apps.kit.dialogs import choice_dialog, confirm_dialog
 from rlfactory.emulators.simulator.apps.kit.rows import bar_button, icon_box
-from rlfactory.emulators.simulator.view.widgets import (
-    AppBar,
-    Button,
-    Column,
-    Dialog,
-    Icon,
-    Row,
-    Scaffold,
-    Scroll,
-    Spacer,
-    TextField,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as ui
 
 LABELS = {"phone": PHONE_TYPES, "email": EMAIL_TYPES}
 DEFAULT_LABEL = {"phone": MOBILE, "email": HOME}
@@ -116,10 +104,10 @@ class ContactEditor(Activity):
     def _base(self, system: System) -> Contact:
         return person_of(self.intent, system) or Contact()
 
-    def build(self, system: System) -> Widget:
+    def build(self, system: System) -> ui.Widget:
         editing = self.intent.action == "android.intent.action.EDIT"
-        save = Button(key="editor_menu_save_button", text="Save", kind="filled", on_tap=lambda: self._save(system))
-        bar = AppBar(
+        save = ui.Button(key="editor_menu_save_button", text="Save", kind="filled", on_tap=lambda: self._save(system))
+        bar = ui.AppBar(
             title="Edit contact" if editing else "Create contact",
             on_back=lambda: self._leave(system),
             navigation_icon="close",
@@ -129,20 +117,20 @@ class ContactEditor(Activity):
             "account-outline", 88, icon_size=44, color="on_primary_container", radius=44, background="primary_container"
         )
         fields = (
-            Column(children=(disc,), align="center", width="fill", padding=(0, 8, 0, 16)),
+            ui.Column(children=(disc,), align="center", width="fill", padding=(0, 8, 0, 16)),
             _field("first_name", "First name", self.draft, "given", icon="account-outline"),
             _field("last_name", "Last name", self.draft, "family"),
             _field("company", "Company", self.draft, "company", icon="domain"),
             *self._entries("phone"),
             *self._entries("email"),
-            Spacer(height=32),
+            ui.Spacer(height=32),
         )
-        return Scaffold(app_bar=bar, body=Scroll(key="contact_editor", children=fields, gap=8, height="fill"))
+        return ui.Scaffold(app_bar=bar, body=ui.Scroll(key="contact_editor", children=fields, gap=8, height="fill"))
 
-    def _entries(self, kind: str) -> list[Widget]:
+    def _entries(self, kind: str) -> list[ui.Widget]:
         """Return the fields for numbers or addresses, and the button that adds one."""
         entries = self.draft.entries(kind)
-        add = Button(
+        add = ui.Button(
             key=f"add_{kind}",
             text=f"Add {kind}",
             kind="text",
@@ -151,10 +139,10 @@ class ContactEditor(Activity):
         )
         return [
             *(self._entry(kind, index, entry) for index, entry in enumerate(entries)),
-            Row(children=(add, Spacer(weight=1)), padding=(44, 0, 16, 0), width="fill"),
+            ui.Row(children=(add, ui.Spacer(weight=1)), padding=(44, 0, 16, 0), width="fill"),
         ]
 
-    def _entry(self, kind: str, index: int, entry: Entry) -> Widget:
+    def _entry(self, kind: str, index: int, entry: Entry) -> ui.Widget:
         """Return a number or address with its label below and a button to take it out."""
         entries, title = self.draft.entries(kind), kind.title()
         suffix = f"_{index + 1}" if index else ""
@@ -166,7 +154,7 @@ class ContactEditor(Activity):
             else:
                 entry.value = ""
 
-        chooser = Button(
+        chooser = ui.Button(
             key=f"{kind}_label{suffix}",
             text=label,
             description=f"{label} {title}",
@@ -174,15 +162,17 @@ class ContactEditor(Activity):
             icon="chevron-down",
             on_tap=setter(self, labeling=f"{kind} {index}"),
         )
-        controls: tuple[Widget, ...] = (chooser, Spacer(weight=1))
+        controls: tuple[ui.Widget, ...] = (chooser, ui.Spacer(weight=1))
         if len(entries) > 1 or entry.value:
             clear = bar_button(f"{kind}_remove{suffix}", "close-circle-outline", f"Delete {title}", take_out)
             controls = (*controls, clear)
         icon = "" if index else f"{kind}-outline"
         text = _field(f"{kind}{suffix}", title, entry, "value", icon=icon, number=kind == "phone")
-        return Column(children=(text, Row(children=controls, padding=(56, 0, 12, 0), width="fill", height=48)), gap=4)
+        return ui.Column(
+            children=(text, ui.Row(children=controls, padding=(56, 0, 12, 0), width="fill", height=48)), gap=4
+        )
 
-    def dialog(self, system: System) -> Dialog | None:
+    def dialog(self, system: System) -> ui.Dialog | None:
         if self.labeling:
             kind, _, index = self.labeling.partition(" ")
             entry = self.draft.entries(kind)[int(index)]
@@ -227,9 +217,9 @@ class ContactEditor(Activity):
             view_person(system, saved)
 
 
-def _field(key: str, hint: str, holder: object, name: str, *, icon: str = "", number: bool = False) -> Widget:
+def _field(key: str, hint: str, holder: object, name: str, *, icon: str = "", number: bool = False) -> ui.Widget:
     """Return a text field for one field of `holder`, in the form's column, its group's icon in the margin."""
-    margin: Widget = Icon(icon=icon) if icon else Spacer(width=24)
+    margin: ui.Widget = ui.Icon(icon=icon) if icon else ui.Spacer(width=24)
     value = getattr(holder, name)
-    field_ = TextField(key=key, value=value, on_change=writer(holder, name), label=hint, number=number, weight=1)
-    return Row(children=(margin, field_), gap=16, padding=(16, 0, 16, 0), width="fill")
+    field_ = ui.TextField(key=key, value=value, on_change=writer(holder, name), label=hint, number=number, weight=1)
+    return ui.Row(children=(margin, field_), gap=16, padding=(16, 0, 16, 0), width="fill")

@@ -28,7 +28,7 @@ from rlfactory.emulators.simulator.apps.contacts.data import (
 )
 from rlfactory.emulators.simulator.apps.golden import CONTACTS as GOLDEN_CONTACTS
 from rlfactory.emulators.simulator.apps.kit.rows import empty_state
-from rlfactory.emulators.simulator.view.widgets import Scaffold, Widget
+from rlfactory.emulators.simulator.view import widgets as ui
 
 _PEOPLE: Final = """SELECT contacts._id AS _id, raw_contacts.display_name AS display_name,
     raw_contacts.display_name_alt AS display_name_alt, contacts.has_phone_number AS has_phone_number,
@@ -181,8 +181,8 @@ class _NoScreen(Activity):
 
     name: ClassVar[str] = ".debug.ContactsDumpActivity"
 
-    def build(self, system: System) -> Widget:
-        return Scaffold(body=empty_state("database-outline", "Contacts Storage"))
+    def build(self, system: System) -> ui.Widget:
+        return ui.Scaffold(body=empty_state("database-outline", "Contacts Storage"))
 
 
 class _ContactsStorage(App):

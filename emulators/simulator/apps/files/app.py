@@ -34,18 +34,7 @@ from rlfactory.emulators.simulator.apps.kit.files import (
 )
 from rlfactory.emulators.simulator.apps.kit.preferences import Preferences
 from rlfactory.emulators.simulator.apps.kit.rows import bar_button, empty_state, more_button, plural
-from rlfactory.emulators.simulator.view.widgets import (
-    Action,
-    Column,
-    Dialog,
-    Menu,
-    Row,
-    Scaffold,
-    Scroll,
-    Spacer,
-    Text,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as ui
 
 RECENT = "recent:"
 DOWNLOADS = f"{STORAGE}/Download"
@@ -69,15 +58,15 @@ class FilesActivity(FileBrowser):
 
     # --- screen ----------------------------------------------------------------------------------------------------
 
-    def build(self, system: System) -> Widget:
+    def build(self, system: System) -> ui.Widget:
         if self.drawer:
             return self._drawer(system)
         items = self.items(system)
-        return Scaffold(
+        return ui.Scaffold(
             app_bar=self._bar(system), body=self._body(system, items), bottom_bar=self._transfer_bar(system)
         )
 
-    def _drawer(self, system: System) -> Widget:
+    def _drawer(self, system: System) -> ui.Widget:
         icons = ("image-outline", "movie-outline", "music-note-outline", "file-document-outline")
         entries = [
             (RECENT, "Recent", "clock-outline"),
@@ -107,17 +96,17 @@ class FilesActivity(FileBrowser):
             return CATEGORIES[self.place.partition(":")[2]]
         return named.get(self.place) or posixpath.basename(self.place)
 
-    def _bar(self, system: System) -> Widget:
+    def _bar(self, system: System) -> ui.Widget:
         more = more_button("option_menu_more", self.opener("menu"))
         if self.searching:
             return self.search_bar("Search this phone")
         if self.selected:
             delete = bar_button("action_menu_delete", "delete-outline", "Delete", self.opener("delete"))
             return self.selection_bar(f"{len(self.selected)} selected", delete, more)
-        return Row(
+        return ui.Row(
             children=(
                 bar_button("show_roots", "menu", "Show roots", setter(self, drawer=True)),
-                Text(key="toolbar_title", text=self.title(system), style="title_large", weight=1, max_lines=1),
+                ui.Text(key="toolbar_title", text=self.title(system), style="title_large", weight=1, max_lines=1),
                 bar_button("option_menu_search", "magnify", "Search", self.start_search),
                 more,
             ),
@@ -126,9 +115,9 @@ class FilesActivity(FileBrowser):
             width="fill",
         )
 
-    def _body(self, system: System, items: list[FileItem]) -> Widget:
+    def _body(self, system: System, items: list[FileItem]) -> ui.Widget:
         key, reverse = self.sorting(system)
-        head: list[Widget] = []
+        head: list[ui.Widget] = []
         if self.in_folder and not self.searching:
             head.append(storage_trail(system, self.place, self.go))
         if self.place != RECENT:
@@ -137,10 +126,10 @@ class FilesActivity(FileBrowser):
         if not items:
             empty = "No matches" if self.query.strip() else "No items"
             rows.append(empty_state("folder-open-outline", empty))
-        listing = Scroll(key="dir_list", children=(*rows, Spacer(height=32)), weight=1, width="fill")
-        return Column(children=(*head, listing), width="fill", height="fill")
+        listing = ui.Scroll(key="dir_list", children=(*rows, ui.Spacer(height=32)), weight=1, width="fill")
+        return ui.Column(children=(*head, listing), width="fill", height="fill")
 
-    def _row(self, system: System, item: FileItem) -> Widget:
+    def _row(self, system: System, item: FileItem) -> ui.Widget:
         if self.selected:
             on_tap = partial(self.toggle, item.path)
         elif item.is_dir:
@@ -157,7 +146,7 @@ class FilesActivity(FileBrowser):
             on_long_press=partial(self.toggle, item.path) if self.transfer is None else None,
         )
 
-    def _transfer_bar(self, system: System) -> Widget | None:
+    def _transfer_bar(self, system: System) -> ui.Widget | None:
         transfer = self.transfer
         if transfer is None:
             return None
@@ -168,7 +157,7 @@ class FilesActivity(FileBrowser):
 
     # --- dialogs and menus -----------------------------------------------------------------------------------------
 
-    def popups(self) -> dict[str, Callable[[System], Dialog | Menu]]:
+    def popups(self) -> dict[str, Callable[[System], ui.Dialog | ui.Menu]]:
         return {
             "menu": self._menu,
             "sort": self._sort_dialog,
@@ -180,26 +169,26 @@ class FilesActivity(FileBrowser):
             "info": lambda system: info_dialog(system, self.selected[0], self.close),
         }
 
-    def _menu(self, system: System) -> Menu:
+    def _menu(self, system: System) -> ui.Menu:
         one = len(self.selected) == 1
         select_all = partial(self.select_all, system)
         if self.selected:
-            items: tuple[Action, ...] = (
-                Action(text="Select all", on_tap=select_all),
-                Action(text="Copy to\u2026", on_tap=lambda: self.start_transfer(STORAGE, move=False)),
-                Action(text="Move to\u2026", on_tap=lambda: self.start_transfer(STORAGE, move=True)),
-                Action(text="Rename", on_tap=self.start_rename, enabled=one),
-                Action(text="Get info", on_tap=self.opener("info"), enabled=one),
+            items: tuple[ui.Action, ...] = (
+                ui.Action(text="Select all", on_tap=select_all),
+                ui.Action(text="Copy to\u2026", on_tap=lambda: self.start_transfer(STORAGE, move=False)),
+                ui.Action(text="Move to\u2026", on_tap=lambda: self.start_transfer(STORAGE, move=True)),
+                ui.Action(text="Rename", on_tap=self.start_rename, enabled=one),
+                ui.Action(text="Get info", on_tap=self.opener("info"), enabled=one),
             )
         else:
             items = (
-                Action(text="New folder", on_tap=setter(self, open="new", draft=""), enabled=self.in_folder),
-                Action(text="Sort by\u2026", on_tap=self.opener("sort")),
-                Action(text="Select all", on_tap=select_all, enabled=self.transfer is None),
+                ui.Action(text="New folder", on_tap=setter(self, open="new", draft=""), enabled=self.in_folder),
+                ui.Action(text="Sort by\u2026", on_tap=self.opener("sort")),
+                ui.Action(text="Select all", on_tap=select_all, enabled=self.transfer is None),
             )
-        return Menu(items=items, on_dismiss=self.close, anchor="option_menu_more")
+        return ui.Menu(items=items, on_dismiss=self.close, anchor="option_menu_more")
 
-    def _sort_dialog(self, system: System) -> Dialog:
+    def _sort_dialog(self, system: System) -> ui.Dialog:
         key, reverse = self.sorting(system)
 
         def choose(value: str) -> None:
@@ -212,7 +201,7 @@ class FilesActivity(FileBrowser):
             "Sort by", SORTS, f"{key}{'_reverse' if reverse else ''}", choose, self.close, prefix="sort"
         )
 
-    def _delete_dialog(self, system: System) -> Dialog:
+    def _delete_dialog(self, system: System) -> ui.Dialog:
         what = plural(len(self.selected), "item")
         if len(self.selected) == 1:
             what = f"\u201c{posixpath.basename(self.selected[0])}\u201d"

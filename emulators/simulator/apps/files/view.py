@@ -10,7 +10,7 @@ from rlfactory.emulators.simulator.android.app import Activity, Intent
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.kit.files import FileItem, file_item, read_text
 from rlfactory.emulators.simulator.apps.kit.rows import bar_button, empty_state, format_size
-from rlfactory.emulators.simulator.view.widgets import AppBar, Column, Icon, Scaffold, Scroll, Text, Widget
+from rlfactory.emulators.simulator.view import widgets as ui
 
 MAX_SHOWN_CHARS = 20_000
 
@@ -21,9 +21,9 @@ class QuickView(Activity):
 
     name: ClassVar[str] = "com.android.documentsui.QuickViewActivity"
 
-    def build(self, system: System) -> Widget:
+    def build(self, system: System) -> ui.Widget:
         path = self.intent.data.removeprefix("file://")
-        actions: tuple[Widget, ...] = ()
+        actions: tuple[ui.Widget, ...] = ()
         if not system.files.is_file(path):
             body = empty_state("file-remove-outline", "File not found")
         else:
@@ -35,15 +35,15 @@ class QuickView(Activity):
                 body = _picture(item)
             else:
                 body = empty_state(item.kind.icon, item.kind.label, format_size(item.size))
-        bar = AppBar(title=posixpath.basename(path), on_back=system.back, actions=actions)
-        return Scaffold(app_bar=bar, body=body)
+        bar = ui.AppBar(title=posixpath.basename(path), on_back=system.back, actions=actions)
+        return ui.Scaffold(app_bar=bar, body=body)
 
 
-def _text(system: System, path: str) -> Widget:
+def _text(system: System, path: str) -> ui.Widget:
     text, _ = read_text(system, path)
     shown = text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "\u2026"
-    line = Text(key="text", text=shown, style="body_medium", monospace=path.endswith(".csv"))
-    return Scroll(key="text_view", children=(line,), padding=(20, 8, 20, 24), height="fill")
+    line = ui.Text(key="text", text=shown, style="body_medium", monospace=path.endswith(".csv"))
+    return ui.Scroll(key="text_view", children=(line,), padding=(20, 8, 20, 24), height="fill")
 
 
 def _edit(system: System, path: str) -> None:
@@ -52,13 +52,13 @@ def _edit(system: System, path: str) -> None:
         system.toast("No app can edit this file")
 
 
-def _picture(item: FileItem) -> Widget:
+def _picture(item: FileItem) -> ui.Widget:
     """Return a stand-in for an image: a frame with a landscape's icon."""
-    frame = Column(
+    frame = ui.Column(
         children=(
-            Icon(icon="image-outline", size=96, color="#9AA0A6"),
-            Text(text=item.name, color="#E8EAED", text_align="center"),
-            Text(text=format_size(item.size), style="body_medium", color="#9AA0A6", text_align="center"),
+            ui.Icon(icon="image-outline", size=96, color="#9AA0A6"),
+            ui.Text(text=item.name, color="#E8EAED", text_align="center"),
+            ui.Text(text=format_size(item.size), style="body_medium", color="#9AA0A6", text_align="center"),
         ),
         description=f"Image {item.name}",
         gap=8,
@@ -68,4 +68,4 @@ def _picture(item: FileItem) -> Widget:
         height=320,
         background="#3C4043",
     )
-    return Column(children=(frame,), justify="center", width="fill", height="fill", background="#202124")
+    return ui.Column(children=(frame,), justify="center", width="fill", height="fill", background="#202124")

@@ -24,17 +24,7 @@ from rlfactory.emulators.simulator.apps.kit.files import (
 )
 from rlfactory.emulators.simulator.apps.kit.preferences import Preferences
 from rlfactory.emulators.simulator.apps.kit.rows import plural, search_bar_title
-from rlfactory.emulators.simulator.view.widgets import (
-    AppBar,
-    Button,
-    Callback,
-    Dialog,
-    IconButton,
-    Menu,
-    Row,
-    Text,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as ui
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,21 +85,21 @@ class FileBrowser(Activity):
         key, reverse = self.sorting(system)
         return sort_items(found, key, reverse=reverse)
 
-    def search_bar(self, hint: str) -> Widget:
+    def search_bar(self, hint: str) -> ui.Widget:
         return search_bar_title(hint, self.query, writer(self, "query"), self.stop_search)
 
-    def selection_bar(self, title: str, *actions: IconButton) -> Widget:
+    def selection_bar(self, title: str, *actions: ui.IconButton) -> ui.Widget:
         """Return the bar over selected items."""
-        return AppBar(title=title, on_back=setter(self, selected=[]), navigation_icon="close", actions=actions)
+        return ui.AppBar(title=title, on_back=setter(self, selected=[]), navigation_icon="close", actions=actions)
 
-    def transfer_bar(self, text: str, verb: str, keys: tuple[str, str], on_pick: Callback | None) -> Widget:
+    def transfer_bar(self, text: str, verb: str, keys: tuple[str, str], on_pick: ui.Callback | None) -> ui.Widget:
         """Return the bar below a destination; `keys` are those of its buttons, without `on_pick` it takes nothing."""
         cancel, pick = keys
-        return Row(
+        return ui.Row(
             children=(
-                Text(text=text, weight=1, max_lines=1),
-                Button(key=cancel, text="Cancel", kind="text", on_tap=self.stop_transfer),
-                Button(key=pick, text=verb, kind="filled", enabled=on_pick is not None, on_tap=on_pick),
+                ui.Text(text=text, weight=1, max_lines=1),
+                ui.Button(key=cancel, text="Cancel", kind="text", on_tap=self.stop_transfer),
+                ui.Button(key=pick, text=verb, kind="filled", enabled=on_pick is not None, on_tap=on_pick),
             ),
             gap=8,
             padding=(24, 8, 16, 8),
@@ -117,14 +107,14 @@ class FileBrowser(Activity):
             width="fill",
         )
 
-    def popups(self) -> dict[str, Callable[[System], Dialog | Menu]]:
+    def popups(self) -> dict[str, Callable[[System], ui.Dialog | ui.Menu]]:
         """Return what makes each dialog and menu, by its name in `open`."""
         raise NotImplementedError
 
-    def dialog(self, system: System) -> Dialog | Menu | None:
+    def dialog(self, system: System) -> ui.Dialog | ui.Menu | None:
         return self.popups()[self.open](system) if self.open else None
 
-    def name_dialog(self, title: str, key: str, hint: str, on_ok: Callback) -> Dialog:
+    def name_dialog(self, title: str, key: str, hint: str, on_ok: ui.Callback) -> ui.Dialog:
         """Return a dialog that asks for a name, which `draft` holds."""
         return prompt_dialog(
             title,
@@ -162,7 +152,7 @@ class FileBrowser(Activity):
     def go_up(self) -> None:
         self.go(posixpath.dirname(self.place) if self.in_folder else self.top)
 
-    def opener(self, name: str) -> Callback:
+    def opener(self, name: str) -> ui.Callback:
         return setter(self, open=name)
 
     def close(self) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rlfactory.emulators.simulator.view.widgets import Callback
+from rlfactory.emulators.simulator.view import widgets as ui
 
 
-def setter(target: object, **values: Any) -> Callback:
+def setter(target: object, **values: Any) -> ui.Callback:
     """Return a callback that writes these fields of `target`, which it has to have."""
 
     def write() -> None:

@@ -5,47 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from rlfactory.emulators.simulator.view.widgets import (
-    Action,
-    Callback,
-    Column,
-    Dialog,
-    Radio,
-    Row,
-    Text,
-    TextField,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as ui
 
 
-def message_dialog(title: str, body: str | Widget, on_close: Callback, *, button: str = "OK") -> Dialog:
+def message_dialog(title: str, body: str | ui.Widget, on_close: ui.Callback, *, button: str = "OK") -> ui.Dialog:
     """Return a dialog that only tells something."""
-    return Dialog(title=title, body=_body(body), actions=(Action(text=button, on_tap=on_close),), on_dismiss=on_close)
+    return ui.Dialog(
+        title=title, body=_body(body), actions=(ui.Action(text=button, on_tap=on_close),), on_dismiss=on_close
+    )
 
 
 def confirm_dialog(
     title: str,
-    body: str | Widget,
+    body: str | ui.Widget,
     *,
     yes: str,
-    on_yes: Callback,
-    on_no: Callback,
+    on_yes: ui.Callback,
+    on_no: ui.Callback,
     no: str = "Cancel",
     enabled: bool = True,
-) -> Dialog:
+) -> ui.Dialog:
     """Return a dialog with two buttons: a question, or a form; `enabled`: whether it can be answered with yes."""
-    return Dialog(
+    return ui.Dialog(
         title=title,
         body=_body(body),
-        actions=(Action(text=no, on_tap=on_no), Action(text=yes, on_tap=on_yes, enabled=enabled)),
+        actions=(ui.Action(text=no, on_tap=on_no), ui.Action(text=yes, on_tap=on_yes, enabled=enabled)),
         on_dismiss=on_no,
     )
 
 
-def _body(body: str | Widget) -> Widget | None:
-    if isinstance(body, Widget):
+def _body(body: str | ui.Widget) -> ui.Widget | None:
+    if isinstance(body, ui.Widget):
         return body
-    return Text(text=body, style="body_medium", color="on_surface_variant") if body else None
+    return ui.Text(text=body, style="body_medium", color="on_surface_variant") if body else None
 
 
 def choice_dialog(
@@ -53,21 +45,21 @@ def choice_dialog(
     options: Iterable[tuple[str, str]],
     current: str,
     on_choose: Callable[[str], None],
-    on_cancel: Callback,
+    on_cancel: ui.Callback,
     *,
     prefix: str = "choice",
-) -> Dialog:
+) -> ui.Dialog:
     """Return a dialog of radio rows; `options` are (value, label)."""
     rows = tuple(
         radio_row(f"{prefix}_{value}", label, value == current, partial(on_choose, value)) for value, label in options
     )
-    return message_dialog(title, Column(children=rows), on_cancel, button="Cancel")
+    return message_dialog(title, ui.Column(children=rows), on_cancel, button="Cancel")
 
 
-def radio_row(key: str, label: str, checked: bool, on_tap: Callback, *, height: float = 48) -> Row:
+def radio_row(key: str, label: str, checked: bool, on_tap: ui.Callback, *, height: float = 48) -> ui.Row:
     """Return one of several choices."""
-    children = (Radio(checked=checked), Text(text=label, weight=1))
-    return Row(key=key, children=children, gap=12, height=height, width="fill", on_tap=on_tap)
+    children = (ui.Radio(checked=checked), ui.Text(text=label, weight=1))
+    return ui.Row(key=key, children=children, gap=12, height=height, width="fill", on_tap=on_tap)
 
 
 def prompt_dialog(
@@ -75,16 +67,16 @@ def prompt_dialog(
     value: str,
     *,
     on_change: Callable[[str], None],
-    on_ok: Callback,
-    on_cancel: Callback,
+    on_ok: ui.Callback,
+    on_cancel: ui.Callback,
     key: str = "edit",
     hint: str = "",
     ok: str = "OK",
     enabled: bool = True,
     password: bool = False,
-) -> Dialog:
+) -> ui.Dialog:
     """Return a dialog with one text field; Enter is the same as the OK button."""
-    field = TextField(
+    field = ui.TextField(
         key=key,
         value=value,
         on_change=on_change,

@@ -11,7 +11,7 @@ from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.kit.callbacks import setter
 from rlfactory.emulators.simulator.apps.kit.dialogs import confirm_dialog
 from rlfactory.emulators.simulator.apps.kit.rows import bar_button
-from rlfactory.emulators.simulator.view.widgets import Callback, Column, Dialog, Grid, Row, Spacer, Text, Widget
+from rlfactory.emulators.simulator.view import widgets as ui
 
 CELL = 40.0
 """Height of a number in a picker's grid, in dp."""
@@ -40,36 +40,36 @@ class TimePick:
     face: Literal["hour", "minute"] = "hour"
 
 
-def time_dialog(system: System, pick: TimePick, *, on_ok: Callback, on_cancel: Callback) -> Dialog:
+def time_dialog(system: System, pick: TimePick, *, on_ok: ui.Callback, on_cancel: ui.Callback) -> ui.Dialog:
     """Return a time picker: choose the hour, then the minute. Hours are 00..23, or 1..12 with AM and PM."""
     twenty_four = uses_24_hours(system)
     hour_text = f"{pick.hour:02d}" if twenty_four else str(pick.hour % 12 or 12)
-    head: list[Widget] = [
+    head: list[ui.Widget] = [
         _tile(pick, "hour", hour_text, f"{hour_text} hours"),
-        Text(text=":", style="display_medium"),
+        ui.Text(text=":", style="display_medium"),
         _tile(pick, "minute", f"{pick.minute:02d}", f"{pick.minute:02d} minutes"),
     ]
     if not twenty_four:
         halves = tuple(_half(pick, text, base) for text, base in (("AM", 0), ("PM", 12)))
-        head.append(Column(children=halves, radius=8, border="outline"))
+        head.append(ui.Column(children=halves, radius=8, border="outline"))
     cells = _hours(pick, twenty_four=twenty_four) if pick.face == "hour" else _minutes(pick)
-    body = Column(
+    body = ui.Column(
         children=(
-            Row(children=tuple(head), gap=8, justify="center", width="fill"),
-            Spacer(height=16),
-            Grid(children=cells, columns=6, gap=4, width="fill"),
+            ui.Row(children=tuple(head), gap=8, justify="center", width="fill"),
+            ui.Spacer(height=16),
+            ui.Grid(children=cells, columns=6, gap=4, width="fill"),
         )
     )
     return confirm_dialog("Select time", body, yes="OK", on_yes=on_ok, on_no=on_cancel)
 
 
-def _tile(pick: TimePick, face: str, text: str, description: str) -> Widget:
+def _tile(pick: TimePick, face: str, text: str, description: str) -> ui.Widget:
     shown = pick.face == face
     color = "on_primary_container" if shown else "on_surface"
-    return Column(
+    return ui.Column(
         key=f"{face}_header",
         description=description,
-        children=(Text(text=text, style="display_medium", color=color, text_align="center"),),
+        children=(ui.Text(text=text, style="display_medium", color=color, text_align="center"),),
         align="center",
         justify="center",
         width=92,
@@ -81,12 +81,12 @@ def _tile(pick: TimePick, face: str, text: str, description: str) -> Widget:
     )
 
 
-def _half(pick: TimePick, text: str, base: int) -> Widget:
+def _half(pick: TimePick, text: str, base: int) -> ui.Widget:
     choose = setter(pick, hour=pick.hour % 12 + base)
     return _cell(text.lower(), text, text, chosen=pick.hour // 12 * 12 == base, on_tap=choose, width=52, height=36)
 
 
-def _hours(pick: TimePick, *, twenty_four: bool) -> tuple[Widget, ...]:
+def _hours(pick: TimePick, *, twenty_four: bool) -> tuple[ui.Widget, ...]:
     half = pick.hour // 12 * 12
     texts = {hour: f"{hour:02d}" for hour in range(24)}
     if not twenty_four:
@@ -103,7 +103,7 @@ def _hours(pick: TimePick, *, twenty_four: bool) -> tuple[Widget, ...]:
     )
 
 
-def _minutes(pick: TimePick) -> tuple[Widget, ...]:
+def _minutes(pick: TimePick) -> tuple[ui.Widget, ...]:
     return tuple(
         _cell(
             f"minute_{minute}",
@@ -123,15 +123,17 @@ def _cell(
     description: str,
     *,
     chosen: bool,
-    on_tap: Callback,
+    on_tap: ui.Callback,
     width: float | Literal["fill"] = "fill",
     height: float = CELL,
-) -> Widget:
+) -> ui.Widget:
     style = "body_large" if height == CELL else "body_medium"
-    return Column(
+    return ui.Column(
         key=key,
         description=description,
-        children=(Text(text=text, style=style, color="on_primary" if chosen else "on_surface", text_align="center"),),
+        children=(
+            ui.Text(text=text, style=style, color="on_primary" if chosen else "on_surface", text_align="center"),
+        ),
         align="center",
         justify="center",
         width=width,
@@ -163,33 +165,33 @@ class DatePick:
         self.year, self.month = min(max(total // 12, 1970), 2099), total % 12 + 1
 
 
-def date_dialog(pick: DatePick, *, on_ok: Callback, on_cancel: Callback) -> Dialog:
+def date_dialog(pick: DatePick, *, on_ok: ui.Callback, on_cancel: ui.Callback) -> ui.Dialog:
     """Return a date picker: a month of days, weeks from Sunday, with arrows to other months."""
     chosen = pick.chosen
     bar = (
-        Text(text=f"{calendar.month_name[pick.month]} {pick.year}", style="title_small", weight=1),
+        ui.Text(text=f"{calendar.month_name[pick.month]} {pick.year}", style="title_small", weight=1),
         bar_button("previous_month", "chevron-left", "Previous month", lambda: pick.turn(-1)),
         bar_button("next_month", "chevron-right", "Next month", lambda: pick.turn(1)),
     )
     names = tuple(
-        Text(text=letter, style="label_medium", color="on_surface_variant", text_align="center", height=24)
+        ui.Text(text=letter, style="label_medium", color="on_surface_variant", text_align="center", height=24)
         for letter in "SMTWTFS"
     )
-    body = Column(
+    body = ui.Column(
         children=(
-            Text(text=f"{chosen:%a, %b} {chosen.day}", style="headline_medium"),
-            Row(children=bar, width="fill"),
-            Grid(children=(*names, *_days(pick)), columns=7, gap=2, width="fill"),
+            ui.Text(text=f"{chosen:%a, %b} {chosen.day}", style="headline_medium"),
+            ui.Row(children=bar, width="fill"),
+            ui.Grid(children=(*names, *_days(pick)), columns=7, gap=2, width="fill"),
         ),
         gap=4,
     )
     return confirm_dialog("Select date", body, yes="OK", on_yes=on_ok, on_no=on_cancel)
 
 
-def _days(pick: DatePick) -> tuple[Widget, ...]:
-    def cell(day: int) -> Widget:
+def _days(pick: DatePick) -> tuple[ui.Widget, ...]:
+    def cell(day: int) -> ui.Widget:
         if day == 0:
-            return Spacer(height=CELL)
+            return ui.Spacer(height=CELL)
         when = date(pick.year, pick.month, day)
         choose = setter(pick, chosen=when)
         return _cell(f"day_{day}", str(day), f"{when:%A, %B} {day}", chosen=when == pick.chosen, on_tap=choose)

@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from rlfactory.emulators.simulator.android.system import System
-from rlfactory.emulators.simulator.view.widgets import (
-    AppBar,
-    Avatar,
-    Callback,
-    Column,
-    Icon,
-    IconButton,
-    ListItem,
-    Row,
-    Scaffold,
-    Scroll,
-    Spacer,
-    Switch,
-    Text,
-    TextField,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as ui
 
 SIDE = 24.0
 """The margin of list content that has no icon, in dp."""
 
 
-def page(system: System, title: str, children: Iterable[Widget], *, large: bool = True) -> Scaffold:
+def page(system: System, title: str, children: Iterable[ui.Widget], *, large: bool = True) -> ui.Scaffold:
     """Return a page with a back arrow over a scrolling list."""
-    return Scaffold(
-        app_bar=AppBar(title=title, on_back=system.back, large=large),
-        body=Scroll(key="content", children=(*children, Spacer(height=24)), height="fill"),
+    return ui.Scaffold(
+        app_bar=ui.AppBar(title=title, on_back=system.back, large=large),
+        body=ui.Scroll(key="content", children=(*children, ui.Spacer(height=24)), height="fill"),
     )
 
 
@@ -45,62 +30,65 @@ def row(
     *,
     subtitle: str = "",
     icon: str = "",
-    on_tap: Callback | None = None,
+    on_tap: ui.Callback | None = None,
     enabled: bool = True,
-    trailing: Widget | None = None,
-) -> ListItem:
+    trailing: ui.Widget | None = None,
+) -> ui.ListItem:
     """Return a list row with an optional plain icon."""
-    leading = Icon(icon=icon) if icon else None
-    return ListItem(
+    leading = ui.Icon(icon=icon) if icon else None
+    return ui.ListItem(
         key=key, title=title, subtitle=subtitle, leading=leading, trailing=trailing, on_tap=on_tap, enabled=enabled
     )
 
 
 def switch_row(
     key: str, title: str, checked: bool, on_change: Callable[[bool], None], *, subtitle: str = "", icon: str = ""
-) -> ListItem:
+) -> ui.ListItem:
     """Return a list row that ends in a switch."""
-    switch = Switch(key=f"{key}_switch", description=title, checked=checked, on_change=on_change)
+    switch = ui.Switch(key=f"{key}_switch", description=title, checked=checked, on_change=on_change)
     return row(key, title, subtitle=subtitle, icon=icon, trailing=switch)
 
 
-def main_switch(key: str, title: str, checked: bool, on_change: Callable[[bool], None]) -> Widget:
+def main_switch(key: str, title: str, checked: bool, on_change: Callable[[bool], None]) -> ui.Widget:
     """Return the pill at the top of a Settings page that turns the whole page's feature on and off."""
-    switch = Switch(key=f"{key}_switch", description=title, checked=checked, on_change=on_change)
-    bar = Row(
+    switch = ui.Switch(key=f"{key}_switch", description=title, checked=checked, on_change=on_change)
+    bar = ui.Row(
         key=key,
-        children=(Text(text=title, style="title_medium", weight=1), switch),
+        children=(ui.Text(text=title, style="title_medium", weight=1), switch),
         padding=(24, 16, 20, 16),
         background="primary_container" if checked else "surface_container_high",
         radius=28,
         on_tap=lambda: on_change(not checked),
         width="fill",
     )
-    return Column(children=(bar,), padding=(16, 8, 16, 8))
+    return ui.Column(children=(bar,), padding=(16, 8, 16, 8))
 
 
-def section(title: str) -> Text:
+def section(title: str) -> ui.Text:
     """Return the heading of a group of rows."""
-    return Text(text=title, style="title_small", color="primary", padding=(SIDE, 20, SIDE, 8))
+    return ui.Text(text=title, style="title_small", color="primary", padding=(SIDE, 20, SIDE, 8))
 
 
-def note(text: str) -> Widget:
+def note(text: str) -> ui.Widget:
     """Return an explanatory paragraph, as at the foot of a Settings page."""
-    return Column(
-        children=(Icon(icon="information-outline"), Text(text=text, style="body_medium", color="on_surface_variant")),
+    return ui.Column(
+        children=(
+            ui.Icon(icon="information-outline"),
+            ui.Text(text=text, style="body_medium", color="on_surface_variant"),
+        ),
         gap=16,
         align="start",
         padding=(SIDE, 20, SIDE, 20),
     )
 
 
-def empty_state(icon: str, title: str, subtitle: str = "") -> Widget:
+def empty_state(icon: str, title: str, subtitle: str = "") -> ui.Widget:
     """Return what a list shows when it has nothing to show."""
-    texts = [Text(text=title, style="title_medium", color="on_surface_variant", text_align="center")]
+    texts = [ui.Text(text=title, style="title_medium", color="on_surface_variant", text_align="center")]
     if subtitle:
-        texts.append(Text(text=subtitle, color="on_surface_variant", text_align="center"))
-    return Column(
-        children=(Icon(icon=icon, size=72, color="outline_variant"), *texts),
+        texts.append(ui.Text(text=subtitle, color="on_surface_variant", text_align="center"))
+    return ui.Column(
+        children=(ui.Icon(icon=icon, size=72, color="outline_variant"), *texts),
         gap=16,
         align="center",
         justify="center",
@@ -109,10 +97,12 @@ def empty_state(icon: str, title: str, subtitle: str = "") -> Widget:
     )
 
 
-def centered_page(icon: str, color: str, size: float, texts: Sequence[Text], *, gap: float, side: float) -> Widget:
+def centered_page(
+    icon: str, color: str, size: float, texts: Sequence[ui.Text], *, gap: float, side: float
+) -> ui.Widget:
     """Return what introduces an app: a large disc and a few words in the middle of the screen."""
-    return Column(
-        children=(Avatar(icon=icon, color=color, size=size), *texts),
+    return ui.Column(
+        children=(ui.Avatar(icon=icon, color=color, size=size), *texts),
         gap=gap,
         align="center",
         justify="center",
@@ -125,24 +115,24 @@ def centered_page(icon: str, color: str, size: float, texts: Sequence[Text], *, 
 # --- buttons and bars ------------------------------------------------------------------------------------------------
 
 
-def bar_button(key: str, icon: str, description: str, on_tap: Callback) -> IconButton:
+def bar_button(key: str, icon: str, description: str, on_tap: ui.Callback) -> ui.IconButton:
     """Return an icon to tap, as at the end of an app bar."""
-    return IconButton(key=key, icon=icon, description=description, on_tap=on_tap)
+    return ui.IconButton(key=key, icon=icon, description=description, on_tap=on_tap)
 
 
-def more_button(key: str, on_tap: Callback) -> IconButton:
+def more_button(key: str, on_tap: ui.Callback) -> ui.IconButton:
     """Return the three dots that open a menu; the menu's `anchor` is the same key."""
     return bar_button(key, "dots-vertical", "More options", on_tap)
 
 
 def icon_tile(
-    key: str, icon: str, text: str, on_tap: Callback, *, gap: float, padding: tuple[float, float, float, float]
-) -> Widget:
+    key: str, icon: str, text: str, on_tap: ui.Callback, *, gap: float, padding: tuple[float, float, float, float]
+) -> ui.Widget:
     """Return one of a row of actions: an icon over its name."""
-    label = Text(text=text, style="label_large", color="primary", text_align="center")
-    return Column(
+    label = ui.Text(text=text, style="label_large", color="primary", text_align="center")
+    return ui.Column(
         key=key,
-        children=(Icon(icon=icon, color="primary"), label),
+        children=(ui.Icon(icon=icon, color="primary"), label),
         gap=gap,
         align="center",
         weight=1,
@@ -154,10 +144,10 @@ def icon_tile(
 
 def icon_box(
     icon: str, size: float, *, color: str = "on_surface_variant", icon_size: float = 24, **look: Any
-) -> Column:
+) -> ui.Column:
     """Return an icon in the middle of a square; `look` are further fields of the box."""
-    return Column(
-        children=(Icon(icon=icon, size=icon_size, color=color),),
+    return ui.Column(
+        children=(ui.Icon(icon=icon, size=icon_size, color=color),),
         align="center",
         justify="center",
         width=size,
@@ -166,23 +156,23 @@ def icon_box(
     )
 
 
-def search_bar_title(hint: str, value: str, on_change: Callable[[str], None], on_back: Callback) -> Widget:
+def search_bar_title(hint: str, value: str, on_change: Callable[[str], None], on_back: ui.Callback) -> ui.Widget:
     """Return an app bar that holds a search field."""
-    field = TextField(
+    field = ui.TextField(
         key="search_src_text", value=value, on_change=on_change, hint=hint, kind="plain", autofocus=True, weight=1
     )
     back = bar_button("search_back", "arrow-left", "Back", on_back)
     clear = bar_button("search_clear", "close", "Clear search", lambda: on_change(""))
-    children: tuple[Widget, ...] = (back, field, clear) if value else (back, field)
-    return Row(children=children, padding=(4, 8, 8, 8), gap=4, width="fill", height=64)
+    children: tuple[ui.Widget, ...] = (back, field, clear) if value else (back, field)
+    return ui.Row(children=children, padding=(4, 8, 8, 8), gap=4, width="fill", height=64)
 
 
-def search_pill(key: str, hint: str, on_tap: Callback, *, padding: tuple[float, float, float, float]) -> Widget:
+def search_pill(key: str, hint: str, on_tap: ui.Callback, *, padding: tuple[float, float, float, float]) -> ui.Widget:
     """Return the round bar above a list that opens its search."""
-    pill = Row(
+    pill = ui.Row(
         key=key,
         description=hint,
-        children=(Icon(icon="magnify"), Text(text=hint, color="on_surface_variant", weight=1)),
+        children=(ui.Icon(icon="magnify"), ui.Text(text=hint, color="on_surface_variant", weight=1)),
         gap=16,
         padding=(20, 0, 16, 0),
         height=52,
@@ -191,12 +181,13 @@ def search_pill(key: str, hint: str, on_tap: Callback, *, padding: tuple[float, 
         radius=26,
         on_tap=on_tap,
     )
-    return Column(children=(pill,), padding=padding)
+    return ui.Column(children=(pill,), padding=padding)
 
 
 # --- texts -----------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=512)
 def slug(text: str) -> str:
     """Return a text as part of a resource-id: lower case, with underscores."""
     return "_".join("".join(c.lower() if c.isascii() and c.isalnum() else " " for c in text).split())

@@ -9,20 +9,7 @@ from typing import Any, ClassVar
 from rlfactory.emulators.simulator.android.app import Activity, App
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.kit.callbacks import setter, writer
-from rlfactory.emulators.simulator.view.widgets import (
-    Avatar,
-    Column,
-    Direction,
-    Grid,
-    Icon,
-    Row,
-    Scaffold,
-    Scroll,
-    Spacer,
-    Text,
-    TextField,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as ui
 
 DOCK = (
     "com.android.settings",
@@ -37,7 +24,7 @@ DRAWER_COLUMNS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class AppIcon(Column):
+class AppIcon(ui.Column):
     """An app's icon with its label, as accessibility names it."""
 
     text: str = ""
@@ -56,7 +43,7 @@ class HomeScreen(Activity):
         self.drawer, self.query, self.focus = False, "", ""
         self.scroll_px.pop("apps_list_view", None)
 
-    def build(self, system: System) -> Widget:
+    def build(self, system: System) -> ui.Widget:
         return self._drawer(system) if self.drawer else self._workspace(system)
 
     def on_back(self, system: System) -> bool:
@@ -64,21 +51,21 @@ class HomeScreen(Activity):
         self.show_home()
         return was_open
 
-    def _workspace(self, system: System) -> Widget:
+    def _workspace(self, system: System) -> ui.Widget:
         now = system.now()
         date = f"{now:%a, %b} {now.day}"
         installed = launchable(system)
         docked = [app for package in DOCK for app in installed if app.package == package]
         rest = [app for app in installed if app not in docked][: 3 * COLUMNS]
-        smartspace = Column(
+        smartspace = ui.Column(
             children=(
-                Text(key="clock", text=f"{now:%H:%M}", style="clock_huge", color="#FFFFFF"),
-                Text(key="date", text=date, style="title_large", color="#FFFFFF"),
+                ui.Text(key="clock", text=f"{now:%H:%M}", style="clock_huge", color="#FFFFFF"),
+                ui.Text(key="date", text=date, style="title_large", color="#FFFFFF"),
             ),
             padding=(28, 28, 28, 0),
         )
         grid, hotseat = (
-            Grid(
+            ui.Grid(
                 key=key,
                 columns=COLUMNS,
                 gap=4,
@@ -87,18 +74,18 @@ class HomeScreen(Activity):
             )
             for key, apps, bottom in (("workspace", rest, 12), ("hotseat", docked[:COLUMNS], 14))
         )
-        body = Column(
-            children=(smartspace, Spacer(weight=1), grid, hotseat, self._search_box()),
+        body = ui.Column(
+            children=(smartspace, ui.Spacer(weight=1), grid, hotseat, self._search_box()),
             height="fill",
             on_swipe=self._swiped,
         )
-        return Scaffold(background="wallpaper", body=body)
+        return ui.Scaffold(background="wallpaper", body=body)
 
-    def _search_box(self) -> Widget:
+    def _search_box(self) -> ui.Widget:
         parts = (
-            Icon(icon="magnify", color="#3C4043"),
-            Text(text="Search apps", color="#5F6368", weight=1),
-            Icon(icon="microphone", color="#0B57D0"),
+            ui.Icon(icon="magnify", color="#3C4043"),
+            ui.Text(text="Search apps", color="#5F6368", weight=1),
+            ui.Icon(icon="microphone", color="#0B57D0"),
         )
         bar = _search_row(
             *parts,
@@ -107,9 +94,9 @@ class HomeScreen(Activity):
             on_tap=setter(self, drawer=True),
             background="#EBFFFFFF",
         )
-        return Column(children=(bar,), padding=(22, 0, 22, 14))
+        return ui.Column(children=(bar,), padding=(22, 0, 22, 14))
 
-    def _drawer(self, system: System) -> Widget:
+    def _drawer(self, system: System) -> ui.Widget:
         wanted = self.query.strip().casefold()
         found = [app for app in launchable(system) if wanted in app.label.casefold()]
         found.sort(key=lambda app: app.label.casefold())
@@ -118,7 +105,7 @@ class HomeScreen(Activity):
             if found:
                 system.open_app(found[0].package)
 
-        field = TextField(
+        field = ui.TextField(
             key="search_box_input",
             value=self.query,
             on_change=writer(self, "query"),
@@ -127,32 +114,32 @@ class HomeScreen(Activity):
             kind="plain",
             weight=1,
         )
-        search = _search_row(Icon(icon="magnify"), field, background="surface_container_high")
-        apps: Widget = Text(
+        search = _search_row(ui.Icon(icon="magnify"), field, background="surface_container_high")
+        apps: ui.Widget = ui.Text(
             text=f'No apps found matching "{self.query}"', text_align="center", color="on_surface_variant"
         )
         if found:
             icons = tuple(app_icon(app, system, color="on_surface") for app in found)
-            apps = Grid(columns=DRAWER_COLUMNS, gap=10, children=icons)
-        body = Column(
+            apps = ui.Grid(columns=DRAWER_COLUMNS, gap=10, children=icons)
+        body = ui.Column(
             key="apps_view",
-            children=(search, Scroll(key="apps_list_view", children=(apps,), weight=1, height="fill")),
+            children=(search, ui.Scroll(key="apps_list_view", children=(apps,), weight=1, height="fill")),
             gap=20,
             padding=(20, 16, 20, 0),
             height="fill",
             on_swipe=self._swiped,
         )
-        return Scaffold(background="surface_container_low", body=body)
+        return ui.Scaffold(background="surface_container_low", body=body)
 
-    def _swiped(self, direction: Direction) -> None:
+    def _swiped(self, direction: ui.Direction) -> None:
         if direction == "up":
             self.drawer = True
         elif direction == "down":
             self.show_home()
 
 
-def _search_row(*children: Widget, **look: Any) -> Row:
-    return Row(children=children, gap=14, height=52, padding=(18, 0, 18, 0), radius=26, **look)
+def _search_row(*children: ui.Widget, **look: Any) -> ui.Row:
+    return ui.Row(children=children, gap=14, height=52, padding=(18, 0, 18, 0), radius=26, **look)
 
 
 def launchable(system: System) -> list[App]:
@@ -160,7 +147,7 @@ def launchable(system: System) -> list[App]:
     return [app for app in system.apps() if not app.hidden]
 
 
-def app_icon(app: App, system: System, *, color: str) -> Widget:
+def app_icon(app: App, system: System, *, color: str) -> ui.Widget:
     """Return an app's icon over its label; a tap opens it."""
     return AppIcon(
         text=app.label,
@@ -170,8 +157,8 @@ def app_icon(app: App, system: System, *, color: str) -> Widget:
         gap=6,
         padding=(0, 8, 0, 8),
         children=(
-            Avatar(icon=app.icon, color=app.color, size=56),
-            Text(text=app.label, style="label_medium", color=color, max_lines=1, text_align="center"),
+            ui.Avatar(icon=app.icon, color=app.color, size=56),
+            ui.Text(text=app.label, style="label_medium", color=color, max_lines=1, text_align="center"),
         ),
     )
 

@@ -22,20 +22,7 @@ from rlfactory.emulators.simulator.apps.kit.rows import bar_button, empty_state,
 from rlfactory.emulators.simulator.apps.notes.editor import DocumentActivity
 from rlfactory.emulators.simulator.apps.notes.intro import PACKAGE, finish_intro, intro_done, intro_page, setup_dialog
 from rlfactory.emulators.simulator.apps.notes.new import NewFile, new_file_dialog
-from rlfactory.emulators.simulator.view.widgets import (
-    Action,
-    AppBar,
-    Callback,
-    Dialog,
-    Fab,
-    Icon,
-    ListItem,
-    Menu,
-    Scaffold,
-    Scroll,
-    Spacer,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as ui
 
 NOTEBOOK = "/storage/emulated/0/Documents/Markor"
 SORTS = (("name", "Name"), ("date", "Date"), ("size", "File size"))
@@ -55,15 +42,15 @@ class MainActivity(FileBrowser):
 
     # --- screen ----------------------------------------------------------------------------------------------------
 
-    def build(self, system: System) -> Widget:
+    def build(self, system: System) -> ui.Widget:
         if not intro_done(system):
             return intro_page(
                 self.intro, on_next=setter(self, intro=self.intro + 1), on_done=lambda: finish_intro(system)
             )
         title = "Markor" if self.place == NOTEBOOK else posixpath.basename(self.place)
         add = "Create a new file or folder"
-        fab = Fab(key="fab_add_new_item", icon="plus", description=add, on_tap=self._start_new)
-        return Scaffold(
+        fab = ui.Fab(key="fab_add_new_item", icon="plus", description=add, on_tap=self._start_new)
+        return ui.Scaffold(
             app_bar=self._bar(title),
             body=self._list(system),
             bottom_bar=self._move_bar(system, title, self.transfer) if self.transfer else None,
@@ -76,7 +63,7 @@ class MainActivity(FileBrowser):
             return found
         return [item for item in found if item.is_dir and item.path not in self.transfer.paths]
 
-    def _bar(self, title: str) -> Widget:
+    def _bar(self, title: str) -> ui.Widget:
         more = more_button("action_more", self.opener("more"))
         if self.searching:
             return self.search_bar("Search")
@@ -88,56 +75,56 @@ class MainActivity(FileBrowser):
             single = (rename,) if len(self.selected) == 1 else ()
             return self.selection_bar(str(len(self.selected)), *single, move, delete, more)
         if self.transfer:
-            return AppBar(title="Select folder", on_back=self.stop_transfer, navigation_icon="close")
+            return ui.AppBar(title="Select folder", on_back=self.stop_transfer, navigation_icon="close")
         search = bar_button("action_search", "magnify", "Search", self.start_search)
         sort = bar_button("action_sort", "sort", "Sort by", self.opener("sort"))
         on_back = self.go_up if self.place != NOTEBOOK else None
-        return AppBar(title=title, on_back=on_back, actions=(search, sort, more))
+        return ui.AppBar(title=title, on_back=on_back, actions=(search, sort, more))
 
-    def _list(self, system: System) -> Widget:
+    def _list(self, system: System) -> ui.Widget:
         items, now = self.items(system), system.now()
-        rows: list[Widget] = []
+        rows: list[ui.Widget] = []
         if self.place != NOTEBOOK and not self.searching:
-            icon = Icon(icon="arrow-up-left")
+            icon = ui.Icon(icon="arrow-up-left")
             rows.append(
-                ListItem(key="parent_folder", title="..", subtitle="Parent folder", leading=icon, on_tap=self.go_up)
+                ui.ListItem(key="parent_folder", title="..", subtitle="Parent folder", leading=icon, on_tap=self.go_up)
             )
         rows += [self._row(system, item, now) for item in items]
         if not items:
             empty = "No folders here" if self.transfer else "This folder is empty"
             rows.append(empty_state("note-outline", "Nothing found" if self.searching else empty))
-        return Scroll(key="ui__filesystem_dialog__list", children=(*rows, Spacer(height=96)), height="fill")
+        return ui.Scroll(key="ui__filesystem_dialog__list", children=(*rows, ui.Spacer(height=96)), height="fill")
 
-    def _row(self, system: System, item: FileItem, now: datetime) -> Widget:
+    def _row(self, system: System, item: FileItem, now: datetime) -> ui.Widget:
         """Return a file or folder: name, day of the last change, size."""
         chosen = item.path in self.selected
         icon = "check-circle" if chosen else "folder" if item.is_dir else "file-document-outline"
         toggle = partial(self.toggle, item.path)
         view = Intent(action="android.intent.action.VIEW", data=f"file://{item.path}")
         enter = partial(self.go, item.path) if item.is_dir else partial(system.start, DocumentActivity, view)
-        return ListItem(
+        return ui.ListItem(
             key="opoc_filesystem_item",
             title=item.name,
             subtitle=f"{item.modified_day(now)}  \u00b7  {'Folder' if item.is_dir else format_size(item.size)}",
-            leading=Icon(icon=icon, color="primary" if chosen or item.is_dir else "on_surface_variant"),
+            leading=ui.Icon(icon=icon, color="primary" if chosen or item.is_dir else "on_surface_variant"),
             selected=chosen,
             background="secondary_container" if chosen else None,
             on_tap=toggle if self.selected else enter,
             on_long_press=None if self.transfer else toggle,
         )
 
-    def _move_bar(self, system: System, title: str, transfer: Transfer) -> Widget:
+    def _move_bar(self, system: System, title: str, transfer: Transfer) -> ui.Widget:
         move = partial(self.finish_transfer, system, transfer, "Nothing to move")
         return self.transfer_bar(f"Move to {title}", "Here", ("move_cancel", "move_here"), move)
 
     # --- dialogs and menus ----------------------------------------------------------------------------------------
 
-    def dialog(self, system: System) -> Dialog | Menu | None:
+    def dialog(self, system: System) -> ui.Dialog | ui.Menu | None:
         if not intro_done(system):
             return None
         return setup_dialog(system) or super().dialog(system)
 
-    def popups(self) -> dict[str, Callable[[System], Dialog | Menu]]:
+    def popups(self) -> dict[str, Callable[[System], ui.Dialog | ui.Menu]]:
         return {
             "sort": self._sort_menu,
             "more": self._more_menu,
@@ -151,15 +138,15 @@ class MainActivity(FileBrowser):
             ),
         }
 
-    def _delete_dialog(self, system: System) -> Dialog:
+    def _delete_dialog(self, system: System) -> ui.Dialog:
         names = "\n".join(posixpath.basename(path) for path in self.selected)
         return confirm_dialog("Confirm delete", names, yes="OK", on_yes=lambda: self._delete(system), on_no=self.close)
 
-    def _sort_menu(self, system: System) -> Menu:
+    def _sort_menu(self, system: System) -> ui.Menu:
         prefs = Preferences.of(system, PACKAGE)
         current, reverse = prefs.get("sort_by", "name"), prefs.get("sort_reverse", False)
 
-        def sort(**values: str | bool) -> Callback:
+        def sort(**values: str | bool) -> ui.Callback:
             def choose() -> None:
                 prefs.put(**values)
                 self.close()
@@ -167,18 +154,20 @@ class MainActivity(FileBrowser):
             return choose
 
         items = [
-            Action(text=label, icon="radiobox-marked" if key == current else "radiobox-blank", on_tap=sort(sort_by=key))
+            ui.Action(
+                text=label, icon="radiobox-marked" if key == current else "radiobox-blank", on_tap=sort(sort_by=key)
+            )
             for key, label in SORTS
         ]
         box = "checkbox-marked-outline" if reverse else "checkbox-blank-outline"
-        turn = Action(text="Reverse order", icon=box, on_tap=sort(sort_reverse=not reverse))
-        return Menu(items=(*items, turn), on_dismiss=self.close, anchor="action_sort")
+        turn = ui.Action(text="Reverse order", icon=box, on_tap=sort(sort_reverse=not reverse))
+        return ui.Menu(items=(*items, turn), on_dismiss=self.close, anchor="action_sort")
 
-    def _more_menu(self, system: System) -> Menu:
-        select = Action(text="Select all", icon="select-all", on_tap=lambda: self.select_all(system))
-        create = Action(text="New folder", icon="folder-plus-outline", on_tap=self._start_new)
+    def _more_menu(self, system: System) -> ui.Menu:
+        select = ui.Action(text="Select all", icon="select-all", on_tap=lambda: self.select_all(system))
+        create = ui.Action(text="New folder", icon="folder-plus-outline", on_tap=self._start_new)
         items = (select,) if self.selected else (create, select)
-        return Menu(items=items, on_dismiss=self.close, anchor="action_more")
+        return ui.Menu(items=items, on_dismiss=self.close, anchor="action_more")
 
     # --- events ------------------------------------------------------------------------------------------------------
 

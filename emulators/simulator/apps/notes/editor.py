@@ -14,19 +14,7 @@ from rlfactory.emulators.simulator.apps.kit.dialogs import message_dialog
 from rlfactory.emulators.simulator.apps.kit.files import read_text, try_change
 from rlfactory.emulators.simulator.apps.kit.rows import bar_button, format_size, more_button
 from rlfactory.emulators.simulator.apps.notes.markdown import rendered
-from rlfactory.emulators.simulator.view.widgets import (
-    Action,
-    AppBar,
-    Column,
-    Dialog,
-    Divider,
-    IconButton,
-    Menu,
-    Row,
-    Scaffold,
-    TextField,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as ui
 
 EDITOR = "document__fragment__edit__highlighting_editor"
 _TOOLS = (
@@ -71,8 +59,8 @@ class DocumentActivity(Activity):
         if try_change(system, lambda: system.files.write(self.path, data)):
             self.saved = self.text
 
-    def build(self, system: System) -> Widget:
-        save = IconButton(
+    def build(self, system: System) -> ui.Widget:
+        save = ui.IconButton(
             key="action_save",
             icon="content-save-outline",
             description="Save",
@@ -81,14 +69,14 @@ class DocumentActivity(Activity):
         )
         icon, mode = ("pencil-outline", "Edit mode") if self.viewing else ("eye-outline", "View mode")
         switch = bar_button("action_preview", icon, mode, setter(self, viewing=not self.viewing))
-        bar = AppBar(
+        bar = ui.AppBar(
             title=posixpath.splitext(posixpath.basename(self.path))[0],
             on_back=system.back,
             actions=(save, switch, more_button("action_more", setter(self, open="menu"))),
         )
         if self.viewing:
-            return Scaffold(app_bar=bar, body=rendered(self.text))
-        editor = TextField(
+            return ui.Scaffold(app_bar=bar, body=rendered(self.text))
+        editor = ui.TextField(
             key=EDITOR,
             value=self.text,
             on_change=writer(self, "text"),
@@ -100,25 +88,28 @@ class DocumentActivity(Activity):
             weight=1,
             padding=(16, 8, 16, 8),
         )
-        return Scaffold(app_bar=bar, body=Column(children=(editor, self._toolbar()), width="fill", height="fill"))
+        return ui.Scaffold(app_bar=bar, body=ui.Column(children=(editor, self._toolbar()), width="fill", height="fill"))
 
-    def _toolbar(self) -> Widget:
+    def _toolbar(self) -> ui.Widget:
         buttons = tuple(
             bar_button(f"tool_{key}", icon, text, partial(self._start_line, prefix))
             for key, icon, text, prefix in _TOOLS
         )
-        return Column(
-            children=(Divider(), Row(children=buttons, justify="space_between", padding=(16, 0, 16, 0), width="fill")),
+        return ui.Column(
+            children=(
+                ui.Divider(),
+                ui.Row(children=buttons, justify="space_between", padding=(16, 0, 16, 0), width="fill"),
+            ),
             background="surface_container_low",
             width="fill",
         )
 
-    def dialog(self, system: System) -> Dialog | Menu | None:
+    def dialog(self, system: System) -> ui.Dialog | ui.Menu | None:
         close = setter(self, open="")
         if self.open == "menu":
-            copy = Action(text="Copy all", icon="content-copy", on_tap=lambda: self._copy(system))
-            info = Action(text="Info", icon="information-outline", on_tap=setter(self, open="info"))
-            return Menu(items=(copy, info), on_dismiss=close, anchor="action_more")
+            copy = ui.Action(text="Copy all", icon="content-copy", on_tap=lambda: self._copy(system))
+            info = ui.Action(text="Info", icon="information-outline", on_tap=setter(self, open="info"))
+            return ui.Menu(items=(copy, info), on_dismiss=close, anchor="action_more")
         if self.open == "info":
             words, lines = len(self.text.split()), self.text.count("\n") + 1
             facts = (

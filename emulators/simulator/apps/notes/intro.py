@@ -8,17 +8,7 @@ from rlfactory.emulators.simulator.android.app import Intent
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.kit.preferences import Preferences
 from rlfactory.emulators.simulator.apps.kit.rows import centered_page
-from rlfactory.emulators.simulator.view.widgets import (
-    Action,
-    Button,
-    Callback,
-    Dialog,
-    Row,
-    Scaffold,
-    Spacer,
-    Text,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as ui
 
 PACKAGE: Final = "net.gsantner.markor"
 INTRO_PAGES: Final = (
@@ -40,39 +30,39 @@ def finish_intro(system: System, *, granted: bool = False) -> None:
     Preferences.of(system, PACKAGE, "app").put(intro_done=True, changelog_seen=granted, access_asked=granted)
 
 
-def intro_page(number: int, *, on_next: Callback, on_done: Callback) -> Widget:
+def intro_page(number: int, *, on_next: ui.Callback, on_done: ui.Callback) -> ui.Widget:
     icon, title, text = INTRO_PAGES[number]
     last = number == len(INTRO_PAGES) - 1
     texts = (
-        Text(text=title, style="headline_medium", text_align="center"),
-        Text(text=text, color="on_surface_variant", text_align="center"),
+        ui.Text(text=title, style="headline_medium", text_align="center"),
+        ui.Text(text=text, color="on_surface_variant", text_align="center"),
     )
     body = centered_page(icon, "#B71C1C", 128, texts, gap=28, side=40)
-    dots = Row(
+    dots = ui.Row(
         children=tuple(
-            Spacer(width=8, height=8, radius=4, background="primary" if page == number else "outline_variant")
+            ui.Spacer(width=8, height=8, radius=4, background="primary" if page == number else "outline_variant")
             for page in range(len(INTRO_PAGES))
         ),
         gap=8,
         weight=1,
     )
-    button = Button(
+    button = ui.Button(
         key="done" if last else "next",
         text="DONE" if last else "NEXT",
         kind="text",
         on_tap=on_done if last else on_next,
     )
-    return Scaffold(body=body, bottom_bar=Row(children=(dots, button), padding=(24, 8, 16, 16), width="fill"))
+    return ui.Scaffold(body=body, bottom_bar=ui.Row(children=(dots, button), padding=(24, 8, 16, 16), width="fill"))
 
 
-def setup_dialog(system: System) -> Dialog | None:
+def setup_dialog(system: System) -> ui.Dialog | None:
     """Return what stands between the introduction and the files: the changelog, then the access to all files."""
     prefs = Preferences.of(system, PACKAGE, "app")
     if not prefs.get("changelog_seen", False):
-        return Dialog(
+        return ui.Dialog(
             title="Changelog",
-            body=Text(text="v2.11: Improved editor, search and file browser.", color="on_surface_variant"),
-            actions=(Action(text="OK", on_tap=lambda: _ask_for_access(system)),),
+            body=ui.Text(text="v2.11: Improved editor, search and file browser.", color="on_surface_variant"),
+            actions=(ui.Action(text="OK", on_tap=lambda: _ask_for_access(system)),),
         )
     return None
 

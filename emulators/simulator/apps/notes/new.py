@@ -9,7 +9,7 @@ from typing import Final
 from rlfactory.emulators.simulator.apps.kit.callbacks import setter, writer
 from rlfactory.emulators.simulator.apps.kit.dialogs import radio_row
 from rlfactory.emulators.simulator.apps.kit.files import is_good_name
-from rlfactory.emulators.simulator.view.widgets import Action, Callback, Column, Dialog, Row, Text, TextField
+from rlfactory.emulators.simulator.view import widgets as ui
 
 TYPES: Final = (("Markdown", ".md"), ("Plain Text", ".txt"))
 
@@ -29,10 +29,10 @@ class NewFile:
         return name if typed in {extension for _, extension in TYPES} else name + self.extension.strip()
 
 
-def new_file_dialog(new: NewFile, *, on_file: Callback, on_folder: Callback, on_cancel: Callback) -> Dialog:
+def new_file_dialog(new: NewFile, *, on_file: ui.Callback, on_folder: ui.Callback, on_cancel: ui.Callback) -> ui.Dialog:
     """Return the dialog: name and extension beside each other, the type below; OK makes a file."""
     good = is_good_name(new.name.strip())
-    name = TextField(
+    name = ui.TextField(
         key="new_file_dialog__name",
         value=new.name,
         on_change=writer(new, "name"),
@@ -41,7 +41,7 @@ def new_file_dialog(new: NewFile, *, on_file: Callback, on_folder: Callback, on_
         autofocus=True,
         weight=1,
     )
-    extension = TextField(
+    extension = ui.TextField(
         key="new_file_dialog__ext", value=new.extension, on_change=writer(new, "extension"), label="Ext", width=88
     )
     types = tuple(
@@ -54,15 +54,15 @@ def new_file_dialog(new: NewFile, *, on_file: Callback, on_folder: Callback, on_
         )
         for label, ending in TYPES
     )
-    heading = Text(text="Type", style="label_large", padding=(0, 16, 0, 0))
-    names = Row(children=(name, extension), gap=8, width="fill")
-    return Dialog(
+    heading = ui.Text(text="Type", style="label_large", padding=(0, 16, 0, 0))
+    names = ui.Row(children=(name, extension), gap=8, width="fill")
+    return ui.Dialog(
         title="New file or folder",
-        body=Column(children=(names, heading, *types), gap=4),
+        body=ui.Column(children=(names, heading, *types), gap=4),
         actions=(
-            Action(text="Folder", on_tap=on_folder, enabled=good),
-            Action(text="Cancel", on_tap=on_cancel),
-            Action(text="OK", on_tap=on_file, enabled=good),
+            ui.Action(text="Folder", on_tap=on_folder, enabled=good),
+            ui.Action(text="Cancel", on_tap=on_cancel),
+            ui.Action(text="OK", on_tap=on_file, enabled=good),
         ),
         on_dismiss=on_cancel,
     )

@@ -16,7 +16,7 @@ from rlfactory.emulators.simulator.apps.settings.devices import device_name
 from rlfactory.emulators.simulator.apps.settings.page import Act, Fact, Heading, Item, Link, Page, Toggle
 from rlfactory.emulators.simulator.apps.settings.switches import DeveloperSettings, GestureSettings
 from rlfactory.emulators.simulator.apps.settings.time import DateTimeSettings, zone_summary
-from rlfactory.emulators.simulator.view.widgets import Column, Dialog, Text, Widget
+from rlfactory.emulators.simulator.view import widgets as ui
 
 BUILD_NUMBER = "TQ3A.230901.001"
 TAPS_TO_DEVELOPER = 7
@@ -63,7 +63,7 @@ class AboutPhone(Page):
     def _start_naming(self, system: System) -> None:
         self.draft = device_name(system)
 
-    def _name_dialog(self, system: System) -> Dialog:
+    def _name_dialog(self, system: System) -> ui.Dialog:
         def rename() -> None:
             system.settings.put("global", "device_name", self.draft.strip())
             self.open = ""
@@ -137,7 +137,7 @@ class StorageSettings(Page):
     name = ".Settings$StorageDashboardActivity"
     title = "Storage"
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         sizes = used_bytes(system)
         yield _usage(SYSTEM_BYTES + APPS_BYTES + sum(sizes.values()))
         yield Link("Free up space", _FILES, subtitle="Go to Files to manage and free up space", icon="broom")
@@ -153,14 +153,14 @@ class StorageSettings(Page):
         yield Fact("System", format_size(SYSTEM_BYTES), icon="android", more=about)
 
 
-def _usage(used: int) -> Widget:
+def _usage(used: int) -> ui.Widget:
     """Return how full the storage is, in words and as a bar."""
-    return Column(
+    return ui.Column(
         children=(
-            Text(text=format_size(used), style="headline_large"),
-            Text(text=f"used of {STORAGE_TOTAL_BYTES // 10**9} GB", color="on_surface_variant"),
-            Column(
-                children=(Column(width=312 * used / STORAGE_TOTAL_BYTES, height=8, background="primary", radius=4),),
+            ui.Text(text=format_size(used), style="headline_large"),
+            ui.Text(text=f"used of {STORAGE_TOTAL_BYTES // 10**9} GB", color="on_surface_variant"),
+            ui.Column(
+                children=(ui.Column(width=312 * used / STORAGE_TOTAL_BYTES, height=8, background="primary", radius=4),),
                 align="start",
                 width=312,
                 height=8,
@@ -216,13 +216,13 @@ class SystemSettings(Page):
         ),
     )
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         yield from self.items
         if system.settings.flag("global", "development_settings_enabled"):
             yield Link("Developer options", DeveloperSettings, icon="code-braces")
 
 
-ABOUT_PAGES: tuple[type[Activity], ...] = (
+PAGES: tuple[type[Activity], ...] = (
     AboutPhone,
     AndroidVersion,
     StorageSettings,

@@ -10,50 +10,9 @@ from rlfactory.emulators.simulator.android.app import Activity, App
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.kit.callbacks import writer
 from rlfactory.emulators.simulator.apps.kit.rows import empty_state, row, search_bar_title, search_pill, slug
-from rlfactory.emulators.simulator.apps.settings.about import (
-    ABOUT_PAGES,
-    AboutPhone,
-    LanguageSettings,
-    StorageSettings,
-    SystemSettings,
-    storage_summary,
-)
-from rlfactory.emulators.simulator.apps.settings.apps import APP_PAGES, AllFilesAccess, AppInfo, ManageApplications
-from rlfactory.emulators.simulator.apps.settings.devices import (
-    DEVICE_PAGES,
-    BluetoothSettings,
-    ConnectedDevices,
-    ConnectionPreferences,
-    device_name,
-)
-from rlfactory.emulators.simulator.apps.settings.display import (
-    DISPLAY_PAGES,
-    DisplaySettings,
-    FontSizeSettings,
-    SoundSettings,
-)
-from rlfactory.emulators.simulator.apps.settings.network import (
-    NETWORK_PAGES,
-    AirplaneModeSettings,
-    NetworkDashboard,
-    WifiSettings,
-)
+from rlfactory.emulators.simulator.apps.settings import about, apps, devices, display, network, switches, time
 from rlfactory.emulators.simulator.apps.settings.page import Page, Toggle, Words, words
-from rlfactory.emulators.simulator.apps.settings.switches import (
-    SWITCH_PAGES,
-    AccessibilitySettings,
-    BatterySettings,
-    DeveloperSettings,
-    GestureSettings,
-    HotspotSettings,
-    LocationSettings,
-    NotificationSettings,
-    PrivacySettings,
-    SecuritySettings,
-    WallpaperSettings,
-)
-from rlfactory.emulators.simulator.apps.settings.time import DateTimeSettings
-from rlfactory.emulators.simulator.view.widgets import AppBar, Avatar, ListItem, Scaffold, Scroll, Spacer, Widget
+from rlfactory.emulators.simulator.view import widgets as ui
 
 
 @dataclass(frozen=True)
@@ -66,12 +25,12 @@ class Section:
     color: str
     page: type[Activity]
 
-    def widget(self, system: System) -> Widget:
-        return ListItem(
+    def widget(self, system: System) -> ui.Widget:
+        return ui.ListItem(
             key=slug(self.title),
             title=self.title,
             subtitle=words(self.subtitle, system),
-            leading=Avatar(icon=self.icon, color=self.color, size=40),
+            leading=ui.Avatar(icon=self.icon, color=self.color, size=40),
             on_tap=partial(system.start, self.page),
         )
 
@@ -81,21 +40,21 @@ def _location(system: System) -> str:
 
 
 SECTIONS = (
-    Section("Network & internet", "Wi-Fi, hotspot, airplane mode", "wifi", "#1A73E8", NetworkDashboard),
-    Section("Connected devices", "Bluetooth, pairing", "devices", "#1E8E3E", ConnectedDevices),
-    Section("Apps", "Recent apps, all apps", "apps", "#E8710A", ManageApplications),
-    Section("Notifications", "Notification history, bubbles", "bell", "#D93025", NotificationSettings),
-    Section("Battery", "100%", "battery", "#12B5CB", BatterySettings),
-    Section("Storage", storage_summary, "harddisk", "#9334E6", StorageSettings),
-    Section("Sound & vibration", "Volume, haptics, Do Not Disturb", "volume-high", "#E52592", SoundSettings),
-    Section("Display", "Dark theme, font size, brightness", "brightness-6", "#F9AB00", DisplaySettings),
-    Section("Wallpaper & style", "Themed icons, dark theme", "palette", "#C5221F", WallpaperSettings),
-    Section("Accessibility", "Display, interaction, audio", "human", "#1A73E8", AccessibilitySettings),
-    Section("Security", "Play Protect, device security", "lock", "#188038", SecuritySettings),
-    Section("Privacy", "Permissions, camera and microphone", "eye", "#4285F4", PrivacySettings),
-    Section("Location", _location, "map-marker", "#F29900", LocationSettings),
-    Section("System", "Languages, gestures, time", "cellphone-cog", "#5F6368", SystemSettings),
-    Section("About phone", device_name, "cellphone-information", "#80868B", AboutPhone),
+    Section("Network & internet", "Wi-Fi, hotspot, airplane mode", "wifi", "#1A73E8", network.NetworkDashboard),
+    Section("Connected devices", "Bluetooth, pairing", "devices", "#1E8E3E", devices.ConnectedDevices),
+    Section("Apps", "Recent apps, all apps", "apps", "#E8710A", apps.ManageApplications),
+    Section("Notifications", "Notification history, bubbles", "bell", "#D93025", switches.NotificationSettings),
+    Section("Battery", "100%", "battery", "#12B5CB", switches.BatterySettings),
+    Section("Storage", about.storage_summary, "harddisk", "#9334E6", about.StorageSettings),
+    Section("Sound & vibration", "Volume, haptics, Do Not Disturb", "volume-high", "#E52592", display.SoundSettings),
+    Section("Display", "Dark theme, font size, brightness", "brightness-6", "#F9AB00", display.DisplaySettings),
+    Section("Wallpaper & style", "Themed icons, dark theme", "palette", "#C5221F", switches.WallpaperSettings),
+    Section("Accessibility", "Display, interaction, audio", "human", "#1A73E8", switches.AccessibilitySettings),
+    Section("Security", "Play Protect, device security", "lock", "#188038", switches.SecuritySettings),
+    Section("Privacy", "Permissions, camera and microphone", "eye", "#4285F4", switches.PrivacySettings),
+    Section("Location", _location, "map-marker", "#F29900", switches.LocationSettings),
+    Section("System", "Languages, gestures, time", "cellphone-cog", "#5F6368", about.SystemSettings),
+    Section("About phone", devices.device_name, "cellphone-information", "#80868B", about.AboutPhone),
 )
 
 
@@ -104,37 +63,37 @@ class MainSettings(Activity):
 
     name = ".Settings"
 
-    def build(self, system: System) -> Widget:
+    def build(self, system: System) -> ui.Widget:
         to_search = partial(system.start, SearchSettings)
         search = search_pill("search_action_bar", "Search settings", to_search, padding=(16, 4, 16, 12))
-        rows = (search, *(entry.widget(system) for entry in SECTIONS), Spacer(height=24))
-        body = Scroll(key="main_content_scrollable_container", children=rows, height="fill")
-        return Scaffold(app_bar=AppBar(title="Settings", large=True), body=body)
+        rows = (search, *(entry.widget(system) for entry in SECTIONS), ui.Spacer(height=24))
+        body = ui.Scroll(key="main_content_scrollable_container", children=rows, height="fill")
+        return ui.Scaffold(app_bar=ui.AppBar(title="Settings", large=True), body=body)
 
 
 SEARCHABLE: tuple[tuple[str, str, type[Activity]], ...] = (
     *((entry.title, "Settings", entry.page) for entry in SECTIONS),
-    ("Wi-Fi", "Network & internet > Internet", WifiSettings),
-    ("Internet", "Network & internet", WifiSettings),
-    ("Airplane mode", "Network & internet", AirplaneModeSettings),
-    ("Hotspot & tethering", "Network & internet", HotspotSettings),
-    ("Bluetooth", "Connected devices > Connection preferences", BluetoothSettings),
-    ("NFC", "Connected devices > Connection preferences", ConnectionPreferences),
-    ("Brightness level", "Display", DisplaySettings),
-    ("Dark theme", "Display", DisplaySettings),
-    ("Screen timeout", "Display", DisplaySettings),
-    ("Auto-rotate screen", "Display", DisplaySettings),
-    ("Font size", "Display > Display size and text", FontSizeSettings),
-    ("Media volume", "Sound & vibration", SoundSettings),
-    ("Do Not Disturb", "Sound & vibration", SoundSettings),
-    ("Battery Saver", "Battery", BatterySettings),
-    ("Date & time", "System", DateTimeSettings),
-    ("Languages", "System > Languages & input", LanguageSettings),
-    ("Gestures", "System", GestureSettings),
-    ("Device name", "About phone", AboutPhone),
-    ("Model", "About phone", AboutPhone),
-    ("Android version", "About phone", AboutPhone),
-    ("Build number", "About phone", AboutPhone),
+    ("Wi-Fi", "Network & internet > Internet", network.WifiSettings),
+    ("Internet", "Network & internet", network.WifiSettings),
+    ("Airplane mode", "Network & internet", network.AirplaneModeSettings),
+    ("Hotspot & tethering", "Network & internet", switches.HotspotSettings),
+    ("Bluetooth", "Connected devices > Connection preferences", devices.BluetoothSettings),
+    ("NFC", "Connected devices > Connection preferences", devices.ConnectionPreferences),
+    ("Brightness level", "Display", display.DisplaySettings),
+    ("Dark theme", "Display", display.DisplaySettings),
+    ("Screen timeout", "Display", display.DisplaySettings),
+    ("Auto-rotate screen", "Display", display.DisplaySettings),
+    ("Font size", "Display > Display size and text", display.FontSizeSettings),
+    ("Media volume", "Sound & vibration", display.SoundSettings),
+    ("Do Not Disturb", "Sound & vibration", display.SoundSettings),
+    ("Battery Saver", "Battery", switches.BatterySettings),
+    ("Date & time", "System", time.DateTimeSettings),
+    ("Languages", "System > Languages & input", about.LanguageSettings),
+    ("Gestures", "System", switches.GestureSettings),
+    ("Device name", "About phone", about.AboutPhone),
+    ("Model", "About phone", about.AboutPhone),
+    ("Android version", "About phone", about.AboutPhone),
+    ("Build number", "About phone", about.AboutPhone),
 )
 """What the search finds: title, where it is, page."""
 
@@ -149,18 +108,18 @@ class SearchSettings(Activity):
     name: ClassVar[str] = ".search.SearchResultTrampoline"
     query: str = ""
 
-    def build(self, system: System) -> Widget:
+    def build(self, system: System) -> ui.Widget:
         wanted = [_bare(word) for word in self.query.split()]
         found = [entry for entry in SEARCHABLE if wanted and all(word in _bare(entry[0]) for word in wanted)]
-        results: tuple[Widget, ...] = tuple(
+        results: tuple[ui.Widget, ...] = tuple(
             row("search_result", title, subtitle=place, on_tap=partial(system.start, target))
             for title, place, target in found
         )
         if wanted and not results:
             results = (empty_state("magnify-close", "No results"),)
-        return Scaffold(
+        return ui.Scaffold(
             app_bar=search_bar_title("Search settings", self.query, writer(self, "query"), system.back),
-            body=Scroll(key="search_results", children=results, height="fill"),
+            body=ui.Scroll(key="search_results", children=results, height="fill"),
         )
 
 
@@ -181,38 +140,38 @@ SETTINGS = _Settings(
     activities=(
         MainSettings,
         SearchSettings,
-        *NETWORK_PAGES,
-        *DEVICE_PAGES,
-        *APP_PAGES,
-        *DISPLAY_PAGES,
-        *ABOUT_PAGES,
-        *SWITCH_PAGES,
+        *network.PAGES,
+        *devices.PAGES,
+        *apps.PAGES,
+        *display.PAGES,
+        *about.PAGES,
+        *switches.PAGES,
     ),
     version_name="13",
     version_code=33,
     filters={
         "android.settings.SETTINGS": MainSettings,
-        "android.settings.WIFI_SETTINGS": WifiSettings,
-        "android.settings.WIRELESS_SETTINGS": NetworkDashboard,
-        "android.settings.AIRPLANE_MODE_SETTINGS": AirplaneModeSettings,
-        "android.settings.BLUETOOTH_SETTINGS": BluetoothSettings,
-        "android.settings.DISPLAY_SETTINGS": DisplaySettings,
-        "android.settings.SOUND_SETTINGS": SoundSettings,
-        "android.settings.DATE_SETTINGS": DateTimeSettings,
-        "android.settings.DEVICE_INFO_SETTINGS": AboutPhone,
-        "android.settings.INTERNAL_STORAGE_SETTINGS": StorageSettings,
-        "android.settings.LOCATION_SOURCE_SETTINGS": LocationSettings,
-        "android.settings.LOCALE_SETTINGS": LanguageSettings,
-        "android.settings.ACCESSIBILITY_SETTINGS": AccessibilitySettings,
-        "android.settings.SECURITY_SETTINGS": SecuritySettings,
-        "android.settings.PRIVACY_SETTINGS": PrivacySettings,
-        "android.settings.NOTIFICATION_SETTINGS": NotificationSettings,
-        "android.settings.BATTERY_SAVER_SETTINGS": BatterySettings,
-        "android.settings.APPLICATION_DEVELOPMENT_SETTINGS": DeveloperSettings,
-        "android.settings.APPLICATION_SETTINGS": ManageApplications,
-        "android.settings.MANAGE_APPLICATIONS_SETTINGS": ManageApplications,
-        "android.settings.APPLICATION_DETAILS_SETTINGS package:": AppInfo,
-        "android.settings.MANAGE_APP_ALL_FILES_ACCESS_PERMISSION package:": AllFilesAccess,
-        "android.intent.action.POWER_USAGE_SUMMARY": BatterySettings,
+        "android.settings.WIFI_SETTINGS": network.WifiSettings,
+        "android.settings.WIRELESS_SETTINGS": network.NetworkDashboard,
+        "android.settings.AIRPLANE_MODE_SETTINGS": network.AirplaneModeSettings,
+        "android.settings.BLUETOOTH_SETTINGS": devices.BluetoothSettings,
+        "android.settings.DISPLAY_SETTINGS": display.DisplaySettings,
+        "android.settings.SOUND_SETTINGS": display.SoundSettings,
+        "android.settings.DATE_SETTINGS": time.DateTimeSettings,
+        "android.settings.DEVICE_INFO_SETTINGS": about.AboutPhone,
+        "android.settings.INTERNAL_STORAGE_SETTINGS": about.StorageSettings,
+        "android.settings.LOCATION_SOURCE_SETTINGS": switches.LocationSettings,
+        "android.settings.LOCALE_SETTINGS": about.LanguageSettings,
+        "android.settings.ACCESSIBILITY_SETTINGS": switches.AccessibilitySettings,
+        "android.settings.SECURITY_SETTINGS": switches.SecuritySettings,
+        "android.settings.PRIVACY_SETTINGS": switches.PrivacySettings,
+        "android.settings.NOTIFICATION_SETTINGS": switches.NotificationSettings,
+        "android.settings.BATTERY_SAVER_SETTINGS": switches.BatterySettings,
+        "android.settings.APPLICATION_DEVELOPMENT_SETTINGS": switches.DeveloperSettings,
+        "android.settings.APPLICATION_SETTINGS": apps.ManageApplications,
+        "android.settings.MANAGE_APPLICATIONS_SETTINGS": apps.ManageApplications,
+        "android.settings.APPLICATION_DETAILS_SETTINGS package:": apps.AppInfo,
+        "android.settings.MANAGE_APP_ALL_FILES_ACCESS_PERMISSION package:": apps.AllFilesAccess,
+        "android.intent.action.POWER_USAGE_SUMMARY": switches.BatterySettings,
     },
 )

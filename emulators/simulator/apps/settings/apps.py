@@ -11,21 +11,11 @@ from rlfactory.emulators.simulator.apps.kit.callbacks import setter
 from rlfactory.emulators.simulator.apps.kit.dialogs import confirm_dialog
 from rlfactory.emulators.simulator.apps.kit.rows import format_size, icon_tile, main_switch, note, row, section
 from rlfactory.emulators.simulator.apps.settings.page import Fact, Item, Page
-from rlfactory.emulators.simulator.view.widgets import (
-    Avatar,
-    Callback,
-    Dialog,
-    Divider,
-    ListItem,
-    Menu,
-    Row,
-    Text,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as ui
 
 
-def _icon(app: App, size: float = 40) -> Avatar:
-    return Avatar(icon=app.icon, color=app.color, size=size)
+def _icon(app: App, size: float = 40) -> ui.Avatar:
+    return ui.Avatar(icon=app.icon, color=app.color, size=size)
 
 
 def _data_size(system: System, app: App) -> int:
@@ -41,11 +31,11 @@ class ManageApplications(Page):
     name = ".Settings$ManageApplicationsActivity"
     title = "Apps"
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         apps = sorted((app for app in system.apps() if not app.hidden), key=lambda app: app.label.casefold())
         yield section(f"All apps ({len(apps)})")
         for app in apps:
-            yield ListItem(
+            yield ui.ListItem(
                 key="app",
                 title=app.label,
                 subtitle=format_size(_data_size(system, app)),
@@ -61,7 +51,7 @@ class AppPage(Page):
     def package(self) -> str:
         return self.intent.data.removeprefix("package:")
 
-    def switch(self, system: System, key: str, title: str, setting: str, default: str) -> Widget:
+    def switch(self, system: System, key: str, title: str, setting: str, default: str) -> ui.Widget:
         """Return a switch over the whole page for a setting that each app has its own value of."""
         setting = f"{setting}:{self.package}"
         on = system.settings.get("secure", setting, default) == "1"
@@ -73,20 +63,20 @@ class AppInfo(AppPage):
     title = "App info"
     large = False
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         app = system.app(self.package)
         if app is None:
             yield note("This app is not installed.")
             return
-        title = (_icon(app, 56), Text(text=app.label, style="headline_small", weight=1))
-        yield Row(children=title, gap=16, padding=(24, 8, 24, 16), width="fill")
+        title = (_icon(app, 56), ui.Text(text=app.label, style="headline_small", weight=1))
+        yield ui.Row(children=title, gap=16, padding=(24, 8, 24, 16), width="fill")
         buttons = (
             _button("open", "open-in-new", "Open", lambda: system.open_app(app.package)),
             _button("force_stop", "alert-octagon-outline", "Force stop", setter(self, open="stop")),
             _button("clear_storage", "delete-outline", "Clear storage", setter(self, open="clear")),
         )
-        yield Row(children=buttons, gap=4, padding=(16, 0, 16, 12), width="fill")
-        yield Divider()
+        yield ui.Row(children=buttons, gap=4, padding=(16, 0, 16, 12), width="fill")
+        yield ui.Divider()
         to_notifications = partial(system.start, AppNotifications, Intent(data=self.intent.data))
         yield row(
             "app_notifications", "Notifications", subtitle="Allowed", icon="bell-outline", on_tap=to_notifications
@@ -96,7 +86,7 @@ class AppInfo(AppPage):
         yield Fact("Version", app.version_name, icon="information-outline")
         yield Fact("Package", app.package, icon="package-variant-closed")
 
-    def dialog(self, system: System) -> Dialog | Menu | None:
+    def dialog(self, system: System) -> ui.Dialog | ui.Menu | None:
         match self.open:
             case "stop":
                 texts = ("Force stop?", "If you force stop an app, it may misbehave.")
@@ -107,7 +97,7 @@ class AppInfo(AppPage):
             case _:
                 return super().dialog(system)
 
-    def _question(self, texts: tuple[str, str], yes: str, do: Callback) -> Dialog:
+    def _question(self, texts: tuple[str, str], yes: str, do: ui.Callback) -> ui.Dialog:
         def confirmed() -> None:
             self.open = ""
             do()
@@ -115,7 +105,7 @@ class AppInfo(AppPage):
         return confirm_dialog(*texts, yes=yes, on_yes=confirmed, on_no=setter(self, open=""))
 
 
-def _button(key: str, icon: str, text: str, on_tap: Callback) -> Widget:
+def _button(key: str, icon: str, text: str, on_tap: ui.Callback) -> ui.Widget:
     return icon_tile(key, icon, text, on_tap, gap=6, padding=(4, 12, 4, 12))
 
 
@@ -125,7 +115,7 @@ class AppNotifications(AppPage):
     name = ".Settings$AppNotificationSettingsActivity"
     title = "Notifications"
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         app = system.app(self.package)
         title = f"All {app.label if app else self.package} notifications"
         yield self.switch(system, "app_notifications", title, "notifications_enabled", "1")
@@ -137,10 +127,10 @@ class AllFilesAccess(AppPage):
     name = ".Settings$AppManageExternalStorageActivity"
     title = "All files access"
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         app = system.app(self.package)
         if app is not None:
-            yield ListItem(title=app.label, subtitle=app.version_name, leading=_icon(app, 48))
+            yield ui.ListItem(title=app.label, subtitle=app.version_name, leading=_icon(app, 48))
         yield self.switch(
             system, "manage_all_files", "Allow access to manage all files", "manage_external_storage", "0"
         )
@@ -150,4 +140,4 @@ class AllFilesAccess(AppPage):
         )
 
 
-APP_PAGES: tuple[type[Activity], ...] = (ManageApplications, AppInfo, AppNotifications, AllFilesAccess)
+PAGES: tuple[type[Activity], ...] = (ManageApplications, AppInfo, AppNotifications, AllFilesAccess)

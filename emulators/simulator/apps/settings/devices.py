@@ -13,7 +13,7 @@ from rlfactory.emulators.simulator.apps.kit.dialogs import confirm_dialog
 from rlfactory.emulators.simulator.apps.kit.preferences import Preferences
 from rlfactory.emulators.simulator.apps.kit.rows import main_switch, note, row
 from rlfactory.emulators.simulator.apps.settings.page import Act, Heading, Item, Link, Note, Page, Toggle
-from rlfactory.emulators.simulator.view.widgets import Dialog, Icon, IconButton, ListItem, Widget
+from rlfactory.emulators.simulator.view import widgets as ui
 
 NEARBY: Mapping[str, str] = {
     "JBL Flip 5": "speaker-bluetooth",
@@ -66,18 +66,20 @@ class ForgetsDevices(Page):
 
     forgetting: str = ""
 
-    def paired(self, system: System, title: str) -> Iterable[Item | Widget]:
+    def paired(self, system: System, title: str) -> Iterable[Item | ui.Widget]:
         """Return the paired devices under a heading; nothing where there are none."""
         names = BluetoothState(system).paired()
         if names:
             yield Heading(title)
         for name in names:
-            bin_ = IconButton(icon="delete-outline", description=f"Forget {name}", on_tap=setter(self, forgetting=name))
-            yield ListItem(
-                key="paired_device", title=name, subtitle="Saved", leading=Icon(icon=NEARBY[name]), trailing=bin_
+            bin_ = ui.IconButton(
+                icon="delete-outline", description=f"Forget {name}", on_tap=setter(self, forgetting=name)
+            )
+            yield ui.ListItem(
+                key="paired_device", title=name, subtitle="Saved", leading=ui.Icon(icon=NEARBY[name]), trailing=bin_
             )
 
-    def dialog(self, system: System) -> Dialog | None:
+    def dialog(self, system: System) -> ui.Dialog | None:
         if not self.forgetting:
             return None
         return confirm_dialog(
@@ -97,7 +99,7 @@ class ConnectedDevices(ForgetsDevices):
     name = ".Settings$ConnectedDeviceDashboardActivity"
     title = "Connected devices"
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         yield PAIR_NEW
         yield from self.paired(system, "Saved devices")
         yield Link("Connection preferences", ConnectionPreferences, subtitle="Bluetooth, NFC", icon="cog-outline")
@@ -109,7 +111,7 @@ class BluetoothSettings(ForgetsDevices):
     name = ".Settings$BluetoothSettingsActivity"
     title = "Bluetooth"
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         on = BluetoothState(system).on
         yield main_switch("bluetooth", "Use Bluetooth", on, system.set_bluetooth)
         if on:
@@ -149,16 +151,17 @@ class PairDevice(Page):
     title: ClassVar[str] = "Pair new device"
     chosen: str = ""
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         yield Link("Device name", ABOUT_PHONE, subtitle=device_name)
         yield Heading("Available devices")
-        found = [name for name in NEARBY if name not in BluetoothState(system).paired()]
+        paired = BluetoothState(system).paired()
+        found = [name for name in NEARBY if name not in paired]
         for name in found:
             yield row("available_device", name, icon=NEARBY[name], on_tap=setter(self, chosen=name))
         if not found:
             yield Note("No devices found.")
 
-    def dialog(self, system: System) -> Dialog | None:
+    def dialog(self, system: System) -> ui.Dialog | None:
         if not self.chosen:
             return None
         return confirm_dialog(
@@ -175,4 +178,4 @@ class PairDevice(Page):
         self.chosen = ""
 
 
-DEVICE_PAGES: tuple[type[Activity], ...] = (ConnectedDevices, ConnectionPreferences, BluetoothSettings, PairDevice)
+PAGES: tuple[type[Activity], ...] = (ConnectedDevices, ConnectionPreferences, BluetoothSettings, PairDevice)

@@ -12,7 +12,7 @@ from rlfactory.emulators.simulator.apps.kit.dialogs import message_dialog
 from rlfactory.emulators.simulator.apps.kit.rows import icon_box, note, row
 from rlfactory.emulators.simulator.apps.settings.page import Act, Choice, Heading, Item, Level, Link, Page, Toggle
 from rlfactory.emulators.simulator.apps.settings.switches import DARK_THEME, LockScreenSettings
-from rlfactory.emulators.simulator.view.widgets import Column, Dialog, Icon, Row, Slider, Text, Widget
+from rlfactory.emulators.simulator.view import widgets as ui
 
 SCREEN_TIMEOUTS = (
     ("15000", "15 seconds"),
@@ -27,16 +27,16 @@ FONT_SCALES = ("0.85", "1.0", "1.15", "1.3")
 FONT_NAMES = ("Small", "Default", "Large", "Largest")
 
 
-def _brightness_dialog(page: Page, system: System) -> Dialog:
-    slider = Slider(
+def _brightness_dialog(page: Page, system: System) -> ui.Dialog:
+    slider = ui.Slider(
         key="brightness_slider",
         description="Display brightness",
         value=system.settings.brightness,
         on_change=system.settings.set_brightness,
         width="fill",
     )
-    parts = (Icon(icon="brightness-5"), Column(children=(slider,), weight=1), Icon(icon="brightness-7"))
-    body = Row(children=parts, gap=8, width="fill")
+    parts = (ui.Icon(icon="brightness-5"), ui.Column(children=(slider,), weight=1), ui.Icon(icon="brightness-7"))
+    body = ui.Row(children=parts, gap=8, width="fill")
     return message_dialog("Brightness level", body, setter(page, open=""), button="Done")
 
 
@@ -62,14 +62,14 @@ class FontSizeSettings(Page):
     name = ".Settings$TextReadingSettingsActivity"
     title = "Display size and text"
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         scale, steps = _font_scale(system), len(FONT_SCALES) - 1
         index = FONT_SCALES.index(scale) if scale in FONT_SCALES else 1
 
         def choose(index: int) -> None:
             system.settings.put("system", "font_scale", FONT_SCALES[min(max(index, 0), steps)])
 
-        slider = Slider(
+        slider = ui.Slider(
             key="font_size_slider",
             description="Font size",
             value=index / steps,
@@ -80,19 +80,19 @@ class FontSizeSettings(Page):
             icon_box(icon, 48, key=f"font_{word}", description=f"Make {word}", on_tap=partial(choose, target))
             for word, icon, target in (("smaller", "minus", index - 1), ("larger", "plus", index + 1))
         )
-        yield Column(children=(_preview(float(FONT_SCALES[index])),), padding=(16, 8, 16, 8))
+        yield ui.Column(children=(_preview(float(FONT_SCALES[index])),), padding=(16, 8, 16, 8))
         yield row("font_size", "Font size", subtitle=FONT_NAMES[index])
-        yield Row(children=(smaller, slider, larger), padding=(16, 0, 16, 8), gap=8, width="fill")
+        yield ui.Row(children=(smaller, slider, larger), padding=(16, 0, 16, 8), gap=8, width="fill")
         yield note("Make text on the screen smaller or larger.")
 
 
-def _preview(factor: float) -> Widget:
+def _preview(factor: float) -> ui.Widget:
     """Return some text in about the size that the factor gives it."""
-    return Column(
+    return ui.Column(
         children=(
-            Text(text="Preview", style="label_medium", color="on_surface_variant"),
-            Text(text="The Wizard of Oz", style="title_large" if factor >= 1 else "title_medium"),
-            Text(
+            ui.Text(text="Preview", style="label_medium", color="on_surface_variant"),
+            ui.Text(text="The Wizard of Oz", style="title_large" if factor >= 1 else "title_medium"),
+            ui.Text(
                 text="Even with eyes protected by the green spectacles, Dorothy and her friends were at first "
                 "dazzled by the brilliancy of the wonderful City.",
                 style="body_large" if factor > 1 else "body_medium" if factor == 1 else "body_small",
@@ -161,4 +161,4 @@ class SoundSettings(Page):
     )
 
 
-DISPLAY_PAGES: tuple[type[Activity], ...] = (DisplaySettings, FontSizeSettings, SoundSettings)
+PAGES: tuple[type[Activity], ...] = (DisplaySettings, FontSizeSettings, SoundSettings)

@@ -15,18 +15,7 @@ from rlfactory.emulators.simulator.apps.kit.preferences import Preferences
 from rlfactory.emulators.simulator.apps.kit.rows import icon_tile, main_switch, note, plural, row, switch_row
 from rlfactory.emulators.simulator.apps.settings.page import Choice, Heading, Item, Link, Note, Page
 from rlfactory.emulators.simulator.apps.settings.switches import DataSaverSettings, HotspotSettings
-from rlfactory.emulators.simulator.view.widgets import (
-    Avatar,
-    Callback,
-    Column,
-    Dialog,
-    Divider,
-    Icon,
-    ListItem,
-    Row,
-    Text,
-    Widget,
-)
+from rlfactory.emulators.simulator.view import widgets as ui
 
 MIN_PASSWORD_LENGTH = 8
 
@@ -89,12 +78,12 @@ def _on_or_off(setting: str) -> Callable[[System], str]:
     return lambda system: "On" if system.settings.flag("global", setting) else "Off"
 
 
-def _row(network: Network, on_tap: Callback, **look: Any) -> ListItem:
-    icon = Icon(icon=f"wifi-strength-{network.bars}", color="on_surface")
-    return ListItem(title=network.ssid, leading=icon, on_tap=on_tap, **look)
+def _row(network: Network, on_tap: ui.Callback, **look: Any) -> ui.ListItem:
+    icon = ui.Icon(icon=f"wifi-strength-{network.bars}", color="on_surface")
+    return ui.ListItem(title=network.ssid, leading=icon, on_tap=on_tap, **look)
 
 
-def _open_details(system: System, network: Network) -> Callback:
+def _open_details(system: System, network: Network) -> ui.Callback:
     return lambda: system.start(NetworkDetails, Intent(data=network.ssid))
 
 
@@ -108,7 +97,7 @@ class WifiSettings(Page):
     """The network whose password is being asked for."""
     password: str = ""
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         wifi = WifiState(system)
         yield switch_row("wifi", "Wi-Fi", wifi.on, system.set_wifi)
         if not wifi.on:
@@ -118,31 +107,31 @@ class WifiSettings(Page):
             yield self._connected(system, network)
         for network in NETWORKS if wifi.on else ():
             if network not in current:
-                yield self._network(system, network, saved=wifi.saved(network.ssid))
-        yield Divider()
+                yield self._network(wifi, network)
+        yield ui.Divider()
         saved = plural(sum(wifi.saved(network.ssid) for network in NETWORKS), "network")
         yield Link("Saved networks", SavedNetworks, subtitle=saved, icon="wifi-star")
 
-    def _connected(self, system: System, network: Network) -> Widget:
+    def _connected(self, system: System, network: Network) -> ui.Widget:
         item = _row(
             network,
             _open_details(system, network),
             key="connected_network",
             subtitle="Connected",
-            trailing=Icon(icon="cog-outline"),
+            trailing=ui.Icon(icon="cog-outline"),
             background="secondary_container",
             radius=24,
         )
-        return Column(children=(item,), padding=(16, 4, 16, 8))
+        return ui.Column(children=(item,), padding=(16, 4, 16, 8))
 
-    def _network(self, system: System, network: Network, *, saved: bool) -> Widget:
-        connect = partial(WifiState(system).connect, network.ssid)
-        ask = setter(self, asked=network.ssid, password="")
-        lock = Icon(icon="lock-outline", description="Secured") if network.secured else None
+    def _network(self, wifi: WifiState, network: Network) -> ui.Widget:
+        saved = wifi.saved(network.ssid)
+        connect, ask = partial(wifi.connect, network.ssid), setter(self, asked=network.ssid, password="")
+        lock = ui.Icon(icon="lock-outline", description="Secured") if network.secured else None
         on_tap = ask if network.secured and not saved else connect
         return _row(network, on_tap, subtitle="Saved" if saved else "", trailing=lock)
 
-    def dialog(self, system: System) -> Dialog | None:
+    def dialog(self, system: System) -> ui.Dialog | None:
         if not self.asked:
             return None
         return prompt_dialog(
@@ -169,7 +158,7 @@ class SavedNetworks(Page):
     name = ".Settings$SavedAccessPointsSettingsActivity"
     title = "Saved networks"
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         wifi = WifiState(system)
         saved = [network for network in NETWORKS if wifi.saved(network.ssid)]
         return [_row(each, _open_details(system, each)) for each in saved] or [note("No saved networks.")]
@@ -182,16 +171,16 @@ class NetworkDetails(Page):
     title = "Network details"
     large = False
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         ssid, wifi = self.intent.data, WifiState(system)
         network = next((network for network in NETWORKS if network.ssid == ssid), NETWORKS[0])
         connected = wifi.connected == ssid
         icon = f"wifi-strength-{network.bars}"
-        yield Column(
+        yield ui.Column(
             children=(
-                Avatar(icon=icon, color="primary", size=56),
-                Text(text=ssid, style="title_large", text_align="center"),
-                Text(text="Connected" if connected else "Saved", color="on_surface_variant", text_align="center"),
+                ui.Avatar(icon=icon, color="primary", size=56),
+                ui.Text(text=ssid, style="title_large", text_align="center"),
+                ui.Text(text="Connected" if connected else "Saved", color="on_surface_variant", text_align="center"),
             ),
             gap=8,
             align="center",
@@ -202,8 +191,8 @@ class NetworkDetails(Page):
         link = _action("wifi", "Connect", lambda: wifi.connect(ssid))
         if connected:
             link = _action("close-circle-outline", "Disconnect", wifi.disconnect)
-        yield Row(children=(forget, link), gap=8, width="fill", padding=(16, 0, 16, 16))
-        yield Divider()
+        yield ui.Row(children=(forget, link), gap=8, width="fill", padding=(16, 0, 16, 16))
+        yield ui.Divider()
         strength = ("", "Poor", "Fair", "Good", "Excellent")[network.bars]
         yield row("signal_strength", "Signal strength", subtitle=strength, icon=icon)
         yield row("frequency", "Frequency", subtitle="5 GHz" if network.bars == 4 else "2.4 GHz", icon="radio-tower")
@@ -217,7 +206,7 @@ class NetworkDetails(Page):
         system.back()
 
 
-def _action(icon: str, text: str, on_tap: Callback) -> Widget:
+def _action(icon: str, text: str, on_tap: ui.Callback) -> ui.Widget:
     return icon_tile(text.lower(), icon, text, on_tap, gap=4, padding=(8, 12, 8, 12))
 
 
@@ -245,7 +234,7 @@ class NetworkDashboard(Page):
         ),
     )
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         internet, *others = self.items
         airplane = system.settings.flag("global", "airplane_mode_on")
         mode = switch_row("airplane_mode", "Airplane mode", airplane, system.set_airplane_mode, icon="airplane")
@@ -258,14 +247,14 @@ class AirplaneModeSettings(Page):
     name = ".Settings$AirplaneModeSettingsActivity"
     title = "Airplane mode"
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         on = system.settings.flag("global", "airplane_mode_on")
         yield main_switch("airplane_mode", "Use airplane mode", on, system.set_airplane_mode)
         yield Heading("About")
         yield Note("Airplane mode turns off Wi-Fi, Bluetooth and the mobile network.")
 
 
-NETWORK_PAGES: tuple[type[Activity], ...] = (
+PAGES: tuple[type[Activity], ...] = (
     NetworkDashboard,
     WifiSettings,
     SavedNetworks,

@@ -20,7 +20,7 @@ from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.kit.callbacks import setter
 from rlfactory.emulators.simulator.apps.kit.dialogs import choice_dialog, message_dialog
 from rlfactory.emulators.simulator.apps.kit.rows import note, page, row, section, slug, switch_row
-from rlfactory.emulators.simulator.view.widgets import Callback, Column, Dialog, Icon, Menu, Row, Slider, Text, Widget
+from rlfactory.emulators.simulator.view import widgets as ui
 
 Words = str | Callable[[System], str]
 """A text, or what makes it from the phone's state."""
@@ -50,27 +50,27 @@ class Item:
         """Return what stands under the title."""
         return words(self.subtitle, system)
 
-    def widget(self, shown: Page, system: System) -> Widget:
+    def widget(self, shown: Page, system: System) -> ui.Widget:
         return self._row(system, None)
 
-    def _row(self, system: System, on_tap: Callback | None) -> Widget:
+    def _row(self, system: System, on_tap: ui.Callback | None) -> ui.Widget:
         subtitle, enabled = self.summary(system), self.enabled(system)
         return row(self.id, self.title, subtitle=subtitle, icon=self.icon, on_tap=on_tap, enabled=enabled)
 
-    def dialog(self, shown: Page, system: System) -> Dialog | None:
+    def dialog(self, shown: Page, system: System) -> ui.Dialog | None:
         """Return what lies over the page while `Page.open` is the title."""
         return None
 
 
 @dataclass(frozen=True)
 class Heading(Item):
-    def widget(self, shown: Page, system: System) -> Widget:
+    def widget(self, shown: Page, system: System) -> ui.Widget:
         return section(self.title)
 
 
 @dataclass(frozen=True)
 class Note(Item):
-    def widget(self, shown: Page, system: System) -> Widget:
+    def widget(self, shown: Page, system: System) -> ui.Widget:
         return note(self.title)
 
 
@@ -106,7 +106,7 @@ class Toggle(Setting):
     def put(self, system: System, on: bool) -> None:
         self.write(system, self.on if on else self.off)
 
-    def widget(self, shown: Page, system: System) -> Widget:
+    def widget(self, shown: Page, system: System) -> ui.Widget:
         change, subtitle = partial(self.put, system), self.summary(system)
         return switch_row(self.id, self.title, self.checked(system), change, subtitle=subtitle, icon=self.icon)
 
@@ -125,10 +125,10 @@ class Choice(Setting):
         value = self.value(system)
         return super().summary(system) or dict(self.options).get(value, value)
 
-    def widget(self, shown: Page, system: System) -> Widget:
+    def widget(self, shown: Page, system: System) -> ui.Widget:
         return self._row(system, setter(shown, open=self.title))
 
-    def dialog(self, shown: Page, system: System) -> Dialog:
+    def dialog(self, shown: Page, system: System) -> ui.Dialog:
         def choose(value: str) -> None:
             self.write(system, value)
             shown.open = ""
@@ -144,20 +144,20 @@ class Level(Setting):
     _: KW_ONLY
     top: int
 
-    def widget(self, shown: Page, system: System) -> Widget:
+    def widget(self, shown: Page, system: System) -> ui.Widget:
         text = self.value(system)
         level = min(int(text), self.top) if text.isdecimal() else 0
-        slider = Slider(
+        slider = ui.Slider(
             key=f"{self.setting.partition('/')[2]}_slider",
             description=self.title,
             value=level / self.top,
             on_change=lambda value: self.write(system, str(round(value * self.top))),
             width="fill",
         )
-        return Row(
+        return ui.Row(
             children=(
-                Icon(icon=self.icon if level else "volume-off"),
-                Column(children=(Text(text=self.title), slider), gap=0, weight=1),
+                ui.Icon(icon=self.icon if level else "volume-off"),
+                ui.Column(children=(ui.Text(text=self.title), slider), gap=0, weight=1),
             ),
             gap=20,
             padding=(24, 8, 16, 4),
@@ -171,7 +171,7 @@ class Link(Item):
 
     target: type[Activity] | str
 
-    def widget(self, shown: Page, system: System) -> Widget:
+    def widget(self, shown: Page, system: System) -> ui.Widget:
         return self._row(system, lambda: system.start(self.target))
 
 
@@ -182,10 +182,10 @@ class Act(Item):
     do: Callable[[Any, System], None] = lambda shown, system: None
     """Gets the page."""
     _: KW_ONLY
-    opens: Callable[[Any, System], Dialog | None] | None = None
+    opens: Callable[[Any, System], ui.Dialog | None] | None = None
     """Makes the dialog; gets the page."""
 
-    def widget(self, shown: Page, system: System) -> Widget:
+    def widget(self, shown: Page, system: System) -> ui.Widget:
         def tapped() -> None:
             if self.opens is not None:
                 shown.open = self.title
@@ -193,7 +193,7 @@ class Act(Item):
 
         return self._row(system, tapped)
 
-    def dialog(self, shown: Page, system: System) -> Dialog | None:
+    def dialog(self, shown: Page, system: System) -> ui.Dialog | None:
         return self.opens(shown, system) if self.opens is not None else None
 
 
@@ -209,11 +209,11 @@ class Fact(Item):
     def summary(self, system: System) -> str:
         return words(self.value, system)
 
-    def widget(self, shown: Page, system: System) -> Widget:
+    def widget(self, shown: Page, system: System) -> ui.Widget:
         said = words(self.more, system) or self.summary(system)
         return self._row(system, setter(shown, open=self.title, said=said))
 
-    def dialog(self, shown: Page, system: System) -> Dialog:
+    def dialog(self, shown: Page, system: System) -> ui.Dialog:
         return message_dialog(self.title, shown.said, setter(shown, open=""))
 
 
@@ -230,15 +230,15 @@ class Page(Activity):
     said: str = ""
     """What the dialog of a fact says: the value when it was tapped."""
 
-    def rows(self, system: System) -> Iterable[Item | Widget]:
+    def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         """Return what the page shows now."""
         return self.items
 
-    def build(self, system: System) -> Widget:
+    def build(self, system: System) -> ui.Widget:
         rows = (item.widget(self, system) if isinstance(item, Item) else item for item in self.rows(system))
         return page(system, self.title, rows, large=self.large)
 
-    def dialog(self, system: System) -> Dialog | Menu | None:
+    def dialog(self, system: System) -> ui.Dialog | ui.Menu | None:
         if not self.open:
             return None
         items = (item for item in self.rows(system) if isinstance(item, Item) and item.title == self.open)

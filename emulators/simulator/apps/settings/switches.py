@@ -192,7 +192,7 @@ class LockScreenSettings(Page):
     )
 
 
-SWITCH_PAGES: tuple[type[Page], ...] = (
+PAGES: tuple[type[Page], ...] = (
     NotificationSettings,
     WallpaperSettings,
     AccessibilitySettings,

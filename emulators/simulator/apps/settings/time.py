@@ -10,7 +10,7 @@ from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.kit.callbacks import setter
 from rlfactory.emulators.simulator.apps.kit.pickers import DatePick, TimePick, date_dialog, format_time, time_dialog
 from rlfactory.emulators.simulator.apps.settings.page import Act, Heading, Item, Page, Toggle
-from rlfactory.emulators.simulator.view.widgets import Dialog
+from rlfactory.emulators.simulator.view import widgets as ui
 
 AUTO_TIME = Toggle("Set time automatically", "global/auto_time", default="1")
 
@@ -71,7 +71,7 @@ class DateTimeSettings(Page):
         ),
     )
 
-    def dialog(self, system: System) -> Dialog | None:
+    def dialog(self, system: System) -> ui.Dialog | None:
         match self.picked:
             case None:
                 return None

@@ -36,6 +36,11 @@ def pick_time(finger: Finger, hour: int, minute: int) -> None:
     finger.tap("OK")
 
 
+def type_length(finger: Finger, *keys: str) -> None:
+    for key in keys:
+        finger.tap(key=f"timer_setup_digit_{key}")
+
+
 def test_an_alarm_is_added_and_labelled(phone: Phone, finger: Finger) -> None:
     finger.open(PACKAGE, "Add alarm")
     pick_time(finger, 6, 45)
@@ -117,8 +122,7 @@ def test_clearing_the_clock_leaves_no_alarm(phone: Phone, finger: Finger) -> Non
 def test_the_timer_reads_as_the_contract_says(phone: Phone, finger: Finger) -> None:
     finger.open(PACKAGE, "Timer")
     assert not finger.sees("Start")
-    for digit in "16035":
-        finger.tap(key=f"timer_setup_digit_{digit}")
+    type_length(finger, *"16035")
     read_out = finger.node(key="timer_setup_time")
     assert read_out.text == "01h 60m 35s"
     finger.tap("Delete")
@@ -129,8 +133,7 @@ def test_the_timer_reads_as_the_contract_says(phone: Phone, finger: Finger) -> N
 
 def test_a_timer_runs_pauses_and_runs_out(phone: Phone, finger: Finger) -> None:
     finger.open(PACKAGE, "Timer")
-    finger.tap(key="timer_setup_digit_1")
-    finger.tap(key="timer_setup_digit_00")
+    type_length(finger, "1", "00")
     finger.tap("Start")
     assert finger.texts("timer_time_text") == ["0:59"]
     phone.advance(20_000)
@@ -154,12 +157,12 @@ def test_a_timer_runs_pauses_and_runs_out(phone: Phone, finger: Finger) -> None:
 
 def test_a_second_timer_is_added_and_the_keypad_left(phone: Phone, finger: Finger) -> None:
     finger.open(PACKAGE, "Timer")
-    finger.tap(key="timer_setup_digit_9")
+    type_length(finger, "9")
     finger.tap("Start", "Add timer")
     phone.key("BACK")
     assert finger.sees("9s Timer")
     finger.tap("Add timer", "Cancel", "Add timer")
-    finger.tap(key="timer_setup_digit_8")
+    type_length(finger, "8")
     finger.tap("Start")
     assert [timer.length_ms for timer in all_timers(phone.system)] == [8000, 9000]
 
@@ -210,7 +213,7 @@ def test_intents_open_their_tabs(phone: Phone, finger: Finger) -> None:
 
 def test_a_snapshot_keeps_a_running_timer(phone: Phone, finger: Finger) -> None:
     finger.open(PACKAGE, "Timer")
-    finger.tap(key="timer_setup_digit_9")
+    type_length(finger, "9")
     finger.tap("Start")
     saved, shown = phone.snapshot(), finger.texts("timer_time_text")
     phone.advance(60_000)

@@ -27,19 +27,17 @@ def run(phone: Phone, command: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("component", "package"),
+    "component",
     [
-        ("com.android.settings/.Settings", "com.android.settings"),
-        ("com.google.android.contacts/com.android.contacts.activities.PeopleActivity", "com.google.android.contacts"),
-        ("com.google.android.deskclock/com.android.deskclock.DeskClock", "com.google.android.deskclock"),
-        ("net.gsantner.markor/net.gsantner.markor.activity.MainActivity", "net.gsantner.markor"),
-        (
-            "com.google.android.documentsui/com.android.documentsui.files.FilesActivity",
-            "com.google.android.documentsui",
-        ),
+        "com.android.settings/.Settings",
+        "com.google.android.contacts/com.android.contacts.activities.PeopleActivity",
+        "com.google.android.deskclock/com.android.deskclock.DeskClock",
+        "net.gsantner.markor/net.gsantner.markor.activity.MainActivity",
+        "com.google.android.documentsui/com.android.documentsui.files.FilesActivity",
     ],
 )
-def test_apps_start_by_component_and_by_monkey(phone: Phone, component: str, package: str) -> None:
+def test_apps_start_by_component_and_by_monkey(phone: Phone, component: str) -> None:
+    package = component.partition("/")[0]
     assert "Error" not in run(phone, f"am start  -W -n {component}")
     assert phone.foreground.startswith(package + "/")
     top = run(phone, "am stack list | grep -E visible=true")
