@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Final
 
@@ -73,17 +73,6 @@ class PhoneConfig:
         return self.density_dpi or round(REFERENCE_DENSITY_DPI * narrow_px / REFERENCE_WIDTH_PX)
 
 
-@dataclass(kw_only=True)
-class _ViewCache:
-    """What the view layer derived from the state since it last changed."""
-
-    scene: Scene | None = None
-    scene_ms: int = -1
-    """Uptime for which the scene was built: with the host's clock it goes stale by itself."""
-    tree: UiNode | None = None
-    extra: dict[str, object] = field(default_factory=dict)
-
-
 class Phone:
     """A phone in this process.
 
@@ -103,7 +92,8 @@ class Phone:
         self.catalog = Catalog(with_home(ALL_APPS if apps is None else apps))
         self.system = System(self)
         self.navigator = Navigator(self)
-        self.view_cache = _ViewCache()
+        self._scene: tuple[int, Scene] | None = None
+        """The screen, and the uptime that it was built for: with the host's clock it goes stale by itself."""
         self._golden = golden if golden is not None else GoldenImages()
         image = self._golden.find(config, self.catalog.apps)
         if image is not None:
@@ -147,9 +137,9 @@ class Phone:
         """Return the placed widgets of the whole screen; cached until something changes."""
         with self.lock:
             now_ms = self.state.clock.uptime_ms()
-            if self.view_cache.scene is None or self.view_cache.scene_ms != now_ms:
-                self.view_cache.scene, self.view_cache.scene_ms = build_scene(self), now_ms
-            return self.view_cache.scene
+            if self._scene is None or self._scene[0] != now_ms:
+                self._scene = now_ms, build_scene(self)
+            return self._scene[1]
 
     def ui_tree(self) -> UiNode:
         """Return the accessibility tree of the screen."""
@@ -168,7 +158,7 @@ class Phone:
 
     def invalidate(self) -> None:
         """Note that the state changed: the next look at the screen builds it anew."""
-        self.view_cache = _ViewCache()
+        self._scene = None
 
     # --- input ---------------------------------------------------------------------------------------------------
 

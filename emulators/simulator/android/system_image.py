@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 HOME_PACKAGE: Final = "com.google.android.apps.nexuslauncher"
 MEDIA_RW_GID: Final = 1023
 SHELL_UID: Final = 2000
-SYSTEM_UID: Final = 1000
 
 SHARED_FOLDERS: Final = (
     "Alarms",

@@ -29,20 +29,20 @@ PNG = ImageSpec(format="png")
 
 
 @asynccontextmanager
-async def device_with_screen(lab_phone: LabPhone, stub: ControllerStub, **options):
+async def connected(lab_phone: LabPhone, **options):
+    device = await AdbDevice.connect(AdbClient(lab_phone.adb_port), lab_phone.serial, timeout_s=T, **options)
+    try:
+        yield device
+    finally:
+        await device.close()
+
+
+@asynccontextmanager
+async def device_with_screen(lab_phone: LabPhone, stub: ControllerStub):
     async with served(stub) as address:
-        device = await AdbDevice.connect(
-            AdbClient(lab_phone.adb_port),
-            lab_phone.serial,
-            timeout_s=T,
-            screen=EmulatorScreen(address, token=stub.token),
-            compare_frames=True,
-            **options,
-        )
-        try:
+        screen = EmulatorScreen(address, token=stub.token)
+        async with connected(lab_phone, screen=screen, compare_frames=True) as device:
             yield device
-        finally:
-            await device.close()
 
 
 class Timed:
@@ -86,8 +86,7 @@ async def test_a_source_that_fails_or_hangs_is_out():
 
 async def test_pictures_come_by_grpc_and_are_those_of_screencap(lab_phone):
     stub = ControllerStub(lab_phone.phone)
-    plain = await AdbDevice.connect(AdbClient(lab_phone.adb_port), lab_phone.serial, timeout_s=T)
-    async with device_with_screen(lab_phone, stub) as device:
+    async with connected(lab_phone) as plain, device_with_screen(lab_phone, stub) as device:
         for source in ("emulator gRPC", "screencap", "uiautomator2 JPEG"):
             assert f"{source} " in device.frames.reason
         # Both are quick here, and which is quicker is chance: look through the emulator's eyes.
@@ -101,7 +100,6 @@ async def test_pictures_come_by_grpc_and_are_those_of_screencap(lab_phone):
         ours_rgb, theirs_rgb = [await each.screenshot(timeout_s=T) for each in (device, plain)]
         assert ours_rgb.shape == (800, 360, 3)
         assert np.array_equal(ours_rgb, theirs_rgb)
-    await plain.close()
 
 
 async def test_a_jpeg_is_the_screen_though_not_to_the_bit(lab_phone):
@@ -119,20 +117,13 @@ async def test_a_jpeg_is_the_screen_though_not_to_the_bit(lab_phone):
 
 @pytest.mark.parametrize("quality", [30, 80])
 async def test_a_phone_that_encodes_quickly_sends_the_jpeg_that_would_have_been_made_here(lab_phone, quality):
-    connecting = [
-        AdbDevice.connect(AdbClient(lab_phone.adb_port), lab_phone.serial, timeout_s=T, quick_jpegs=quick)
-        for quick in (True, False)
-    ]
-    quick, plain = [await each for each in connecting]
-    await plain.act(OpenApp("Settings"), timeout_s=T)
-    await plain.settle(timeout_s=T)
-    specs = [ImageSpec(quality=quality), ImageSpec(quality=quality, max_pixels=50_000), PNG]
-    for spec in specs:
-        ours, theirs = [await each.observe(spec, with_tree=True, timeout_s=T) for each in (quick, plain)]
-        assert (ours.image, ours.tree, ours.activity) == (theirs.image, theirs.tree, theirs.activity)
-        assert (ours.width_px, ours.height_px) == (theirs.width_px, theirs.height_px) == (360, 800)
-    for device in (quick, plain):
-        await device.close()
+    async with connected(lab_phone, quick_jpegs=True) as quick, connected(lab_phone) as plain:
+        await plain.act(OpenApp("Settings"), timeout_s=T)
+        await plain.settle(timeout_s=T)
+        for spec in (ImageSpec(quality=quality), ImageSpec(quality=quality, max_pixels=50_000), PNG):
+            ours, theirs = [await each.observe(spec, with_tree=True, timeout_s=T) for each in (quick, plain)]
+            assert (ours.image, ours.tree, ours.activity) == (theirs.image, theirs.tree, theirs.activity)
+            assert (ours.width_px, ours.height_px) == (theirs.width_px, theirs.height_px) == (360, 800)
 
 
 async def test_a_phone_without_a_jpeg_says_so(lab_phone, monkeypatch):

@@ -260,3 +260,11 @@ def split_options(args: list[str], flags: str, with_value: str = "") -> tuple[di
             else:
                 raise UsageError(f"Unknown option '{letter}'")
     return options, operands
+
+
+def without_user(words: list[str]) -> list[str]:
+    """Return the words without `--user N`: there is one user."""
+    while "--user" in words:
+        at = words.index("--user")
+        words = words[:at] + words[at + 2 :]
+    return words

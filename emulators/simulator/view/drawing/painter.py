@@ -13,8 +13,7 @@ from typing import Any
 
 from rlfactory.emulators.simulator.view import widgets as w
 from rlfactory.emulators.simulator.view.compose import Context
-from rlfactory.emulators.simulator.view.drawing.icons import icon_glyph
-from rlfactory.emulators.simulator.view.drawing.text import FontKey, TextBlock, clean, text_width
+from rlfactory.emulators.simulator.view.drawing.text import FontKey, TextBlock, clean, icon_glyph, text_width
 from rlfactory.emulators.simulator.view.fields import FieldText
 from rlfactory.emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
 from rlfactory.emulators.simulator.view.theme import DISABLED, Argb, Theme, text_style, theme

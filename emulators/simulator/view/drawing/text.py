@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from functools import lru_cache
 
 import skia
 from font_roboto import font_files
+from fonticon_mdi7 import MDI7
 
-from rlfactory.emulators.simulator.view.drawing.icons import icon_font_file
 from rlfactory.emulators.simulator.view.theme import TextStyle
 
 ELLIPSIS = "…"
@@ -145,3 +146,22 @@ def text_block(
         baseline=round((line_height - glyphs) / 2 - metrics.fAscent),
         font=key,
     )
+
+
+@lru_cache(maxsize=1024)
+def icon_glyph(name: str) -> str:
+    """Return the character of the icon font that draws `name`.
+
+    Raises: ValueError: no such icon; the message names close ones.
+    """
+    attribute = name.replace("-", "_")
+    value = vars(MDI7).get(attribute) or vars(MDI7).get(f"{attribute}_")
+    if attribute.startswith("_") or not isinstance(value, str):
+        close = difflib.get_close_matches(attribute, [key for key in vars(MDI7) if not key.startswith("_")], 5)
+        raise ValueError(f"unknown icon {name!r}; close: {', '.join(key.replace('_', '-') for key in close) or 'none'}")
+    return value.rpartition(".")[2]
+
+
+def icon_font_file() -> str:
+    """Return the path of the icon font."""
+    return str(MDI7.__font_file__)

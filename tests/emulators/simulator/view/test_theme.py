@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlfactory.emulators.simulator.view.drawing.icons import icon_glyph
-from rlfactory.emulators.simulator.view.drawing.text import font
+from rlfactory.emulators.simulator.view.drawing.text import font, icon_glyph
 from rlfactory.emulators.simulator.view.theme import DARK, LIGHT, text_style, theme
 
 

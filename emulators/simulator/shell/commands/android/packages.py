@@ -9,7 +9,7 @@ from typing import Final
 from rlfactory.emulators.simulator.android.app import App
 from rlfactory.emulators.simulator.android.system_image import install_app
 from rlfactory.emulators.simulator.machine.packages import UnknownPackageError, full_class_name, short_component
-from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError, Verbs
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError, Verbs, without_user
 
 table = CommandTable()
 _VERBS: Final = Verbs()
@@ -18,7 +18,7 @@ _MAX_MANIFEST: Final = 4 * 1024 * 1024
 
 @table.command("pm", reads=lambda args: "-S" in args)
 def _pm(context: Context) -> int | None:
-    verb, rest = (context.args[0] if context.args else ""), _without_user(context.args[1:])
+    verb, rest = (context.args[0] if context.args else ""), without_user(context.args[1:])
     handler = _VERBS.get(verb)
     if handler is not None:
         return handler(context, rest)
@@ -33,13 +33,6 @@ def _pm(context: Context) -> int | None:
 @_VERBS.verb("wait-for-handler")
 def _nothing(context: Context, words: list[str]) -> None:
     """Accepted, and without effect on this phone."""
-
-
-def _without_user(words: list[str]) -> list[str]:
-    while "--user" in words:
-        at = words.index("--user")
-        words = words[:at] + words[at + 2 :]
-    return words
 
 
 def _installed(context: Context, package: str) -> App:
@@ -236,7 +229,7 @@ def _enable(context: Context, words: list[str]) -> None:
 
 @table.command("appops")
 def _appops(context: Context) -> None:
-    match _without_user(context.args):
+    match without_user(context.args):
         case ["set", package, operation, mode]:
             _installed(context, package)
             context.state.packages.set_app_op(package, operation, mode)

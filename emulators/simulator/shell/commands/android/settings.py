@@ -8,7 +8,7 @@ from typing import Final
 from rlfactory.emulators.simulator.android.radios import put_setting
 from rlfactory.emulators.simulator.machine.clock import zone_info
 from rlfactory.emulators.simulator.machine.settings_tables import NAMESPACES
-from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError, Verbs
+from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError, Verbs, without_user
 
 table = CommandTable()
 _PARCEL: Final = "Result: Parcel(00000000    '....')"
@@ -16,10 +16,7 @@ _PARCEL: Final = "Result: Parcel(00000000    '....')"
 
 @table.command("settings")
 def _settings(context: Context) -> int:
-    words = list(context.args)
-    while "--user" in words:
-        at = words.index("--user")
-        del words[at : at + 2]
+    words = without_user(context.args)
     verb, rest = (words[0] if words else ""), words[1:]
     if not rest:
         return _settings_usage(context)
