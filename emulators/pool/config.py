@@ -2,22 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
-
-_COUNTS: Final = ("phones", "max_waiting", "max_failures", "max_starting")
-_DURATIONS: Final = (
-    *("start_timeout_s", "reset_timeout_s", "mend_timeout_s", "lease_ttl_s"),
-    *(
-        "probe_interval_s",
-        "probe_timeout_s",
-        "max_age_s",
-        "max_growth_bytes",
-        "max_growth_share",
-        "backoff_s",
-        "backoff_max_s",
-    ),
-)
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,11 +41,7 @@ class PoolConfig:
     uses it. Simulated phones count with their share of what their host takes."""
 
     def __post_init__(self) -> None:
-        for name in _COUNTS:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.spares < 0:
-            raise ValueError(f"spares must not be below 0, got {self.spares}")
-        for name in _DURATIONS:
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value < 0 or (value == 0 and field.name != "spares"):
+                raise ValueError(f"{field.name} must be above 0, got {value}")

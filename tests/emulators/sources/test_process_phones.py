@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from rlfactory.emulators.adb.client import AdbClient
@@ -25,24 +24,9 @@ SMALL = PhoneConfig(width_px=270, height_px=600)
 T = 30.0
 
 
-def children() -> set[int]:
-    """Processes of ours: direct children that still run."""
-    found = set()
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = entry.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == os.getpid() and fields[0] != "Z":
-            found.add(int(entry.parent.name))
-    return found
-
-
-def runs(pid: int) -> bool:
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
+def children() -> set[psutil.Process]:
+    """Direct children of ours that still run."""
+    return {each for each in psutil.Process().children() if each.status() != psutil.STATUS_ZOMBIE}
 
 
 def all_free(pool: Pool) -> bool:
@@ -111,12 +95,11 @@ async def test_a_killed_host_is_replaced_with_its_phones(eventually) -> None:
 def adb_server_of(source: ProcessSource) -> int:
     """Return the process id of the adb server itself."""
     assert source._adb is not None
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            words = entry.read_bytes().split(b"\0")
-            if words[0].endswith(b"adb") and str(source._adb.port).encode() in words:
-                return int(entry.parent.name)
-    raise AssertionError("no adb server")
+    port = str(source._adb.port)
+    (server,) = (
+        each for each in psutil.Process().children(recursive=True) if each.name() == "adb" and port in each.cmdline()
+    )
+    return server.pid
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
