@@ -51,7 +51,7 @@ def service(*arguments: object) -> Iterator[Ask]:
         health = [sys.executable, str(ROOT / "containers/health.py"), str(port)]
         assert subprocess.run(health, cwd=ROOT, check=False).returncode == 0
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
         assert subprocess.run(health, cwd=ROOT, check=False).returncode == 1
     finally:
         process.kill()

@@ -158,5 +158,5 @@ async def test_ctrl_c_ends_the_evaluation_and_its_service() -> None:
         process.send_signal(signal.SIGINT)
         await process.wait()
     assert process.returncode == 130
-    _, alive = psutil.wait_procs(children, timeout=5)
+    _, alive = psutil.wait_procs(children, timeout=30)
     assert alive == []

@@ -236,7 +236,7 @@ def served(corpus: Path, tmp_path: Path) -> Iterator[str]:
             yield f"http://{json.loads(process.stdout.readline())['address']}"
         finally:
             process.terminate()
-            assert process.wait(10) == 0
+            assert process.wait(60) == 0
 
 
 async def test_the_server_speaks_search_r1(served: str):

@@ -100,10 +100,12 @@ async def test_every_call_of_the_service_wants_the_token():
 
 async def test_reflection_wants_the_token_and_health_checks_do_not():
     async with guarded(ServerTrust(tokens=(TOKEN,))) as port, grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-        health = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=5)
+        health = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=30)
         assert health.status == health_pb2.HealthCheckResponse.SERVING
         stub = reflection_pb2_grpc.ServerReflectionStub(channel)
-        listing = stub.ServerReflectionInfo(iter([reflection_pb2.ServerReflectionRequest(list_services="")]), timeout=5)
+        listing = stub.ServerReflectionInfo(
+            iter([reflection_pb2.ServerReflectionRequest(list_services="")]), timeout=30
+        )
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await listing.read()
         assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED

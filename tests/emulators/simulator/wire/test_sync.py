@@ -72,7 +72,7 @@ class SyncPeer:
         return True
 
     async def _next(self) -> Packet:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             packet = await read_packet(self._reader)
         if packet.command == WRTE:
             self._received += packet.payload
