@@ -57,7 +57,6 @@ def own_imports_in_functions(file: Path) -> Iterator[str]:
 UNDER_WAY = pytest.mark.xfail(reason="the house is being put in order", strict=False)
 
 
-@UNDER_WAY
 def test_no_module_imports_itself_in_a_circle() -> None:
     imports = {name: graph().find_modules_directly_imported_by(name) for name in graph().modules}
     try:
@@ -69,7 +68,7 @@ def test_no_module_imports_itself_in_a_circle() -> None:
 @UNDER_WAY
 def test_imports_inside_functions_are_few() -> None:
     found = [where for file in sources(*PACKAGES) for where in own_imports_in_functions(file)]
-    assert len(found) <= MOST_IMPORTS_IN_FUNCTIONS, found
+    assert len(found) <= MOST_IMPORTS_IN_FUNCTIONS, "\n".join(found)
 
 
 def test_no_folder_is_crowded() -> None:
@@ -82,7 +81,6 @@ def test_no_file_is_huge() -> None:
     assert {file: size for file, size in sizes.items() if size > MOST_LINES} == {}
 
 
-@UNDER_WAY
 def test_no_fragment_has_a_single_user() -> None:
     """A module of a few lines that only one other imports belongs into that one."""
     fragments = {}
