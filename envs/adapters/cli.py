@@ -6,7 +6,8 @@ import asyncio
 import json
 import signal
 import socket
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,7 +22,30 @@ from rlfactory.envs.wire.trust_options import (
     token_from_environment,
 )
 
+if TYPE_CHECKING:
+    from rlfactory.envs.client import EnvClient
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+def _client(
+    address: str,
+    token_file: Path | None,
+    ca: Path | None,
+    certificate: Path | None,
+    key: Path | None,
+    server_name: str,
+    *,
+    plaintext: bool,
+) -> EnvClient:
+    """Return a client of the service that shows and trusts what these files hold."""
+    from rlfactory.envs.client import EnvClient
+    from rlfactory.envs.wire.trust import ClientTrustFiles
+
+    files = ClientTrustFiles(
+        token_file=token_file, ca=ca, certificate=certificate, key=key, server_name=server_name, plaintext=plaintext
+    )
+    return EnvClient(address, trust=files.load(token=token_from_environment()))
 
 
 @app.command()
@@ -44,21 +68,10 @@ def mcp(
         from rlfactory.envs.adapters.mcp_server import EnvironmentServer
     except ModuleNotFoundError as error:
         raise TaskError(f"the MCP server needs {error.name}: install rlfactory[tools]") from None
-    from rlfactory.envs.client import EnvClient
-    from rlfactory.envs.wire.trust import ClientTrustFiles
-
-    files = ClientTrustFiles(
-        token_file=token_file,
-        ca=tls_ca,
-        certificate=tls_cert,
-        key=tls_key,
-        server_name=tls_server_name,
-        plaintext=plaintext,
-    )
-    trust = files.load(token=token_from_environment())
+    env = _client(address, token_file, tls_ca, tls_cert, tls_key, tls_server_name, plaintext=plaintext)
 
     async def run() -> None:
-        async with EnvClient(address, trust=trust) as client, EnvironmentServer(client) as server:
+        async with env as client, EnvironmentServer(client) as server:
             if task:
                 await server.begin(task, seed=seed)
             if http_port < 0:
@@ -89,24 +102,13 @@ def openenv(
         from rlfactory.envs.adapters.openenv import OpenEnvServer
     except ModuleNotFoundError as error:
         raise TaskError(f"the OpenEnv server needs {error.name}: install rlfactory[tools]") from None
-    from rlfactory.envs.client import EnvClient
-    from rlfactory.envs.wire.trust import ClientTrustFiles
-
-    files = ClientTrustFiles(
-        token_file=token_file,
-        ca=tls_ca,
-        certificate=tls_cert,
-        key=tls_key,
-        server_name=tls_server_name,
-        plaintext=plaintext,
-    )
-    trust = files.load(token=token_from_environment())
+    env = _client(address, token_file, tls_ca, tls_cert, tls_key, tls_server_name, plaintext=plaintext)
 
     async def run() -> None:
         with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
             where = f"{host}:{listener.getsockname()[1]}"
             async with (
-                EnvClient(address, trust=trust) as client,
+                env as client,
                 OpenEnvServer(client, task=task, max_sessions=max_sessions) as adapter,
             ):
                 line = f"serving the tasks of {address} to OpenEnv clients on http://{where}; Ctrl-C stops"

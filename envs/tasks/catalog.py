@@ -13,6 +13,7 @@ from itertools import groupby
 from pathlib import Path
 
 from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.phone import PHONE_TASKS
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Task
 
@@ -65,8 +66,6 @@ def _row(task: type[Task]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    from rlfactory.envs.tasks.phone import PHONE_TASKS
-
     parser = argparse.ArgumentParser(
         prog="python -m rlfactory.envs.tasks.catalog", description="Write the page of the tasks."
     )

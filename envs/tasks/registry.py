@@ -69,16 +69,6 @@ def describe(task: type[Task]) -> TaskInfo:
 
 def default_registry() -> TaskRegistry:
     """Return every task that ships with RLFactory."""
-    from rlfactory.envs.tasks.math_code import MATH_CODE_TASKS
-    from rlfactory.envs.tasks.mixed import MIXED_TASKS
-    from rlfactory.envs.tasks.phone import PHONE_TASKS
-    from rlfactory.envs.tasks.phone.tiny import TINY_TASKS
-    from rlfactory.envs.tasks.search_qa import SEARCH_QA_TASKS
-    from rlfactory.envs.tasks.search_qa.tiny import TINY_SEARCH_TASKS
-    from rlfactory.envs.tasks.text2sql import TEXT2SQL_TASKS
-    from rlfactory.envs.tasks.text2sql.tiny import TINY_TEXT2SQL_TASKS
-    from rlfactory.envs.tasks.travel import TRAVEL_TASKS
+    from rlfactory.envs.tasks.suites import SHIPPED_TASKS
 
-    text_only = (*SEARCH_QA_TASKS, *TEXT2SQL_TASKS, *MATH_CODE_TASKS, *TRAVEL_TASKS)
-    tiny = (*TINY_TASKS, *TINY_TEXT2SQL_TASKS, *TINY_SEARCH_TASKS)
-    return TaskRegistry((*PHONE_TASKS, *tiny, *text_only, *MIXED_TASKS))
+    return TaskRegistry(SHIPPED_TASKS)

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.errors import TaskError, UnknownName
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -76,7 +76,6 @@ def serve_search(
     as_json: Annotated[bool, typer.Option("--json", help="Say where it listens as one line of JSON.")] = False,
 ) -> None:
     """Serve an index over HTTP: POST /retrieve, as Search-R1's retrieval server."""
-    from rlfactory.envs.api.errors import UnknownName
     from rlfactory.envs.tools.search.index import SearchIndex
     from rlfactory.envs.tools.search.passages import SearchMode
     from rlfactory.envs.tools.search.server import serve
