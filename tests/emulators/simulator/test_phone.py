@@ -5,101 +5,18 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import ClassVar
 
 import pytest
 
-from rlfactory.emulators.simulator.android.app import Activity, App, Intent
+from rlfactory.emulators.simulator.android.app import Intent
 from rlfactory.emulators.simulator.android.catalog import UnknownComponentError
-from rlfactory.emulators.simulator.android.content import BroadcastResult
-from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.machine.clock import MAX_WAIT_MS
 from rlfactory.emulators.simulator.machine.packages import UnknownPackageError
 from rlfactory.emulators.simulator.phone import ACTION_MS, Phone, PhoneConfig
-from rlfactory.emulators.simulator.view.widgets import Column, Scaffold, Text, Widget
+from tests.emulators.simulator.example_apps import NOTES, NOTES_APP, VIEWER_APP, NoteEditor, NoteList
 
 HOME = "com.google.android.apps.nexuslauncher/.NexusLauncherActivity"
-NOTES = "org.example.notes"
-
-
-@dataclass(kw_only=True)
-class NoteList(Activity):
-    name: ClassVar[str] = ".NoteList"
-    seen: list[str] = field(default_factory=list)
-
-    def on_create(self, system: System) -> None:
-        self.seen.append("create")
-
-    def on_resume(self, system: System) -> None:
-        self.seen.append("resume")
-
-    def on_pause(self, system: System) -> None:
-        self.seen.append("pause")
-
-    def build(self, system: System) -> Widget:
-        return Scaffold(body=Column(children=(Text(text="Notes"),)))
-
-
-@dataclass(kw_only=True)
-class NoteEditor(Activity):
-    name: ClassVar[str] = "org.example.notes.edit.NoteEditor"
-    dirty: bool = False
-
-    def build(self, system: System) -> Widget:
-        return Scaffold(body=Text(text=str(self.intent.extras.get("title", "untitled"))))
-
-    def on_back(self, system: System) -> bool:
-        was_dirty, self.dirty = self.dirty, False
-        return was_dirty
-
-
-@dataclass(kw_only=True)
-class Viewer(Activity):
-    name: ClassVar[str] = ".Viewer"
-
-    def build(self, system: System) -> Widget:
-        return Scaffold(body=Text(text=self.intent.data))
-
-
-class _Notes(App):
-    def install(self, system: System) -> None:
-        super().install(system)
-        system.files.make_dirs(f"/data/data/{NOTES}/databases")
-        with system.database(f"/data/data/{NOTES}/databases/n.db") as db:
-            db.execute("CREATE TABLE note (title TEXT)")
-
-    def on_launch(self, system: System) -> None:
-        system.files.make_dirs(f"/data/data/{NOTES}/cache")
-
-
-def _shout(system: System, intent: Intent) -> BroadcastResult:
-    system.clipboard = str(intent.extras.get("text", ""))
-    return BroadcastResult(code=-1, data=system.clipboard.upper())
-
-
-NOTES_APP = _Notes(
-    package=NOTES,
-    label="Notes",
-    icon="note",
-    color="#123456",
-    activities=(NoteList, NoteEditor),
-    system=False,
-    receivers={"org.example.SHOUT": _shout},
-)
-VIEWER_APP = App(
-    package="org.example.viewer",
-    label="Viewer",
-    icon="eye",
-    color="#654321",
-    activities=(Viewer,),
-    filters={
-        "android.intent.action.VIEW https:": Viewer,
-        "android.intent.action.VIEW content://notes": Viewer,
-        "android.intent.action.SEND text/*": Viewer,
-    },
-)
 
 
 @pytest.fixture

@@ -2,47 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar
-
 import pytest
 
-from rlfactory.emulators.simulator.android.app import Activity, App, Intent
+from rlfactory.emulators.simulator.android.app import App, Intent
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.android.system_image import GoldenImages
 from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
-from rlfactory.emulators.simulator.view.widgets import Scaffold, Text, Widget
+from tests.emulators.simulator.example_apps import NOTES, NOTES_APP, NoteEditor, NoteList
 
 HOME = "com.google.android.apps.nexuslauncher/.NexusLauncherActivity"
-NOTES = "org.example.notes"
-
-
-@dataclass(kw_only=True)
-class NoteList(Activity):
-    name: ClassVar[str] = ".NoteList"
-    seen: list[str] = field(default_factory=list)
-
-    def build(self, system: System) -> Widget:
-        return Scaffold(body=Text(text="Notes"))
-
-
-@dataclass(kw_only=True)
-class NoteEditor(Activity):
-    name: ClassVar[str] = ".NoteEditor"
-
-    def build(self, system: System) -> Widget:
-        return Scaffold(body=Text(text=str(self.intent.extras["title"])))
-
-
-class _Notes(App):
-    def install(self, system: System) -> None:
-        super().install(system)
-        system.files.make_dirs(f"/data/data/{NOTES}/databases")
-        with system.database(f"/data/data/{NOTES}/databases/n.db") as db:
-            db.execute("CREATE TABLE note (title TEXT)")
-
-
-NOTES_APP = _Notes(package=NOTES, label="Notes", icon="note", color="#123456", activities=(NoteList, NoteEditor))
 
 
 @pytest.fixture
@@ -77,7 +45,7 @@ def test_restore_brings_everything_back(phone: Phone) -> None:
     assert not phone.state.files.exists("/sdcard/Download/new.txt")
     assert (phone.foreground, phone.system.clipboard, phone.width_px) == (HOME, "", 1080)
     phone.restore(changed)
-    assert phone.foreground == f"{NOTES}/.NoteEditor"
+    assert phone.foreground == f"{NOTES}/.edit.NoteEditor"
 
 
 def test_a_snapshot_is_not_touched_by_what_happens_later(phone: Phone) -> None:
@@ -100,7 +68,7 @@ def test_a_fork_is_equal_and_then_independent(phone: Phone) -> None:
     twin.state.files.write("/sdcard/only-there", b"")
     twin.system.home()
     assert not phone.state.files.exists("/sdcard/only-there")
-    assert phone.foreground == f"{NOTES}/.NoteEditor"
+    assert phone.foreground == f"{NOTES}/.edit.NoteEditor"
     twin.advance(1_000)
     twin.state.files.write("/sdcard/later", b"")
     assert twin.state.files.stat("/sdcard/later").modified_ns == twin.state.clock.wall_ns()
