@@ -76,6 +76,7 @@ class RolloutConfig:
     generate_timeout_s: float = 120.0
     reset_timeout_s: float = 120.0
     step_timeout_s: float = 30.0
+    """Goes into the options of the sessions that training asks for."""
     episode_timeout_s: float = 600.0
     infra_retries: int = 2
 
