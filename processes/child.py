@@ -49,7 +49,8 @@ def when_parent_ends(callback: Callable[[], object]) -> None:
         hangup = select.poll()
         hangup.register(sys.stdin.fileno(), 0)  # an end is told even to those who ask for nothing
         hangup.poll()
-        callback()
+        with contextlib.suppress(RuntimeError):  # an event loop that it would have told has ended already
+            callback()
 
     threading.Thread(target=watch, name="parent", daemon=True).start()
 
