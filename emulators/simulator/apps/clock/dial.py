@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from rlfactory.emulators.simulator.view import widgets as ui
 
-TRACK = "surface_container_highest"
-
 
 def dial(
     time: ui.Text, diameter: float, stroke: float, sweep: float, *, track: str = "surface_container_highest"

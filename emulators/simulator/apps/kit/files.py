@@ -27,44 +27,41 @@ class FileKind:
     icon: str
     color: str
     category: Category
-    mime_type: str
     is_text: bool = False
 
 
-_TEXT: Final = FileKind("Plain text", "file-document-outline", "#1A73E8", "document", "text/plain", is_text=True)
-_MARKDOWN: Final = FileKind("Markdown", "file-document-outline", "#1A73E8", "document", "text/markdown", is_text=True)
+_TEXT: Final = FileKind("Plain text", "file-document-outline", "#1A73E8", "document", is_text=True)
+_MARKDOWN: Final = FileKind("Markdown", "file-document-outline", "#1A73E8", "document", is_text=True)
 _IMAGE: Final = ("image-outline", "#D93025", "image")
 KINDS: Final[Mapping[str, FileKind]] = {
     "txt": _TEXT,
     "log": _TEXT,
     "md": _MARKDOWN,
-    "csv": FileKind("CSV document", "file-delimited-outline", "#188038", "document", "text/csv", is_text=True),
-    "json": FileKind("JSON document", "code-json", "#5F6368", "document", "application/json", is_text=True),
-    "html": FileKind("HTML document", "language-html5", "#E8710A", "document", "text/html", is_text=True),
-    "xml": FileKind("XML document", "xml", "#E8710A", "document", "text/xml", is_text=True),
-    "pdf": FileKind("PDF document", "file-pdf-box", "#D93025", "document", "application/pdf"),
-    "doc": FileKind("Word document", "file-word-box-outline", "#1A73E8", "document", "application/msword"),
-    "docx": FileKind("Word document", "file-word-box-outline", "#1A73E8", "document", "application/msword"),
-    "xlsx": FileKind("Spreadsheet", "file-excel-box-outline", "#188038", "document", "application/vnd.ms-excel"),
-    "pptx": FileKind(
-        "Presentation", "file-powerpoint-box-outline", "#E8710A", "document", "application/vnd.ms-powerpoint"
-    ),
-    "jpg": FileKind("JPG image", *_IMAGE, "image/jpeg"),
-    "jpeg": FileKind("JPG image", *_IMAGE, "image/jpeg"),
-    "png": FileKind("PNG image", *_IMAGE, "image/png"),
-    "gif": FileKind("GIF image", *_IMAGE, "image/gif"),
-    "webp": FileKind("WebP image", *_IMAGE, "image/webp"),
-    "mp3": FileKind("MP3 audio", "music-note", "#9334E6", "audio", "audio/mpeg"),
-    "m4a": FileKind("M4A audio", "music-note", "#9334E6", "audio", "audio/mp4"),
-    "wav": FileKind("WAV audio", "music-note", "#9334E6", "audio", "audio/x-wav"),
-    "ogg": FileKind("OGG audio", "music-note", "#9334E6", "audio", "audio/ogg"),
-    "mp4": FileKind("MP4 video", "movie-outline", "#D93025", "video", "video/mp4"),
-    "mkv": FileKind("MKV video", "movie-outline", "#D93025", "video", "video/x-matroska"),
-    "zip": FileKind("ZIP archive", "folder-zip-outline", "#5F6368", "archive", "application/zip"),
-    "apk": FileKind("Android app", "android", "#188038", "archive", "application/vnd.android.package-archive"),
+    "csv": FileKind("CSV document", "file-delimited-outline", "#188038", "document", is_text=True),
+    "json": FileKind("JSON document", "code-json", "#5F6368", "document", is_text=True),
+    "html": FileKind("HTML document", "language-html5", "#E8710A", "document", is_text=True),
+    "xml": FileKind("XML document", "xml", "#E8710A", "document", is_text=True),
+    "pdf": FileKind("PDF document", "file-pdf-box", "#D93025", "document"),
+    "doc": FileKind("Word document", "file-word-box-outline", "#1A73E8", "document"),
+    "docx": FileKind("Word document", "file-word-box-outline", "#1A73E8", "document"),
+    "xlsx": FileKind("Spreadsheet", "file-excel-box-outline", "#188038", "document"),
+    "pptx": FileKind("Presentation", "file-powerpoint-box-outline", "#E8710A", "document"),
+    "jpg": FileKind("JPG image", *_IMAGE),
+    "jpeg": FileKind("JPG image", *_IMAGE),
+    "png": FileKind("PNG image", *_IMAGE),
+    "gif": FileKind("GIF image", *_IMAGE),
+    "webp": FileKind("WebP image", *_IMAGE),
+    "mp3": FileKind("MP3 audio", "music-note", "#9334E6", "audio"),
+    "m4a": FileKind("M4A audio", "music-note", "#9334E6", "audio"),
+    "wav": FileKind("WAV audio", "music-note", "#9334E6", "audio"),
+    "ogg": FileKind("OGG audio", "music-note", "#9334E6", "audio"),
+    "mp4": FileKind("MP4 video", "movie-outline", "#D93025", "video"),
+    "mkv": FileKind("MKV video", "movie-outline", "#D93025", "video"),
+    "zip": FileKind("ZIP archive", "folder-zip-outline", "#5F6368", "archive"),
+    "apk": FileKind("Android app", "android", "#188038", "archive"),
 }
-_OTHER: Final = FileKind("File", "file-outline", "#5F6368", "other", "application/octet-stream")
-FOLDER: Final = FileKind("Folder", "folder", "#5F6368", "other", "vnd.android.document/directory")
+_OTHER: Final = FileKind("File", "file-outline", "#5F6368", "other")
+FOLDER: Final = FileKind("Folder", "folder", "#5F6368", "other")
 
 
 def kind_of(path: str) -> FileKind:
@@ -73,7 +70,7 @@ def kind_of(path: str) -> FileKind:
     known = KINDS.get(extension)
     if known is not None or not extension:
         return known or _OTHER
-    return FileKind(f"{extension.upper()} file", _OTHER.icon, _OTHER.color, "other", _OTHER.mime_type)
+    return FileKind(f"{extension.upper()} file", _OTHER.icon, _OTHER.color, "other")
 
 
 # --- lists -----------------------------------------------------------------------------------------------------------
