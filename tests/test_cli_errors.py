@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from rlfactory.cli import run
+
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT_S = 60
 
@@ -48,8 +50,9 @@ def assert_one_line(done: subprocess.CompletedProcess[str], exit_code: int, word
         ("report no/such/run", r"no run in no/such/run"),
     ],
 )
-def test_a_slip_is_answered_by_one_line(line: str, words: str) -> None:
-    assert_one_line(rlfactory(*shlex.split(line)), 2, words)
+def test_a_slip_is_answered_by_one_line(line: str, words: str, capfd: pytest.CaptureFixture[str]) -> None:
+    code = run(shlex.split(line))
+    assert_one_line(subprocess.CompletedProcess(line, code, *capfd.readouterr()), 2, words)
 
 
 def test_unknown_task_lists_close_names() -> None:
