@@ -35,7 +35,7 @@ def tasks(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
 ) -> None:
     """List the tasks."""
-    from rlfactory.envs.tasks.registry import default_registry
+    from rlfactory.envs.tasks.suites import default_registry
     from rlfactory.envs.wire.convert import split_from_pb
 
     registry = default_registry()

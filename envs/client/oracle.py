@@ -15,7 +15,8 @@ from rlfactory.envs.api.session import PlayableSession, SessionWrapper
 from rlfactory.envs.api.types import EpisodeState, Observation, Reward, SessionOptions, Split, StepResult, ToolCall
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.tasks.file import add_tasks
-from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 
 __all__ = ["EpisodeRecord", "OracleStuck", "RecordedStep", "play", "solve", "tasks_with"]

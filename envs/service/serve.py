@@ -23,8 +23,8 @@ from rlfactory.envs.service.metrics import exposed
 from rlfactory.envs.service.serve_options import ServeOptions
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
 from rlfactory.envs.tasks.file import add_tasks
-from rlfactory.envs.tasks.registry import default_registry
 from rlfactory.envs.tasks.search_qa.options import JUDGE_KEY_VARIABLE, QuestionOptions
+from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.text2sql.spider import spider_task
 from rlfactory.envs.tools.registry import ToolRegistry, default_tools
 from rlfactory.envs.tools.runtime.cache import CacheConfig

@@ -25,7 +25,8 @@ from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.metrics import ServiceMetrics
 from rlfactory.envs.service.servicer import EnvService
 from rlfactory.envs.service.services import Services
-from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tools.registry import ToolRegistry, default_tools
 from rlfactory.envs.tools.runtime.cache import CacheConfig, ResultCache
 from rlfactory.envs.tools.runtime.metrics import ToolMetrics

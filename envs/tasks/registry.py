@@ -1,4 +1,4 @@
-"""The explicit list of tasks a service offers. Importing it registers nothing."""
+"""Task templates by name. Importing this registers nothing (`suites.default_registry` does)."""
 
 from __future__ import annotations
 
@@ -65,10 +65,3 @@ def describe(task: type[Task]) -> TaskInfo:
         max_turns=task.max_turns,
         tools=task.tools,
     )
-
-
-def default_registry() -> TaskRegistry:
-    """Return every task that ships with RLFactory."""
-    from rlfactory.envs.tasks.suites import SHIPPED_TASKS
-
-    return TaskRegistry(SHIPPED_TASKS)

@@ -16,7 +16,8 @@ from rlfactory.envs.service.goldens import EpisodeKey, Goldens
 from rlfactory.envs.service.idempotency import AtMostOnce
 from rlfactory.envs.service.limits import Limits, bounded
 from rlfactory.envs.service.observer import SentImages
-from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.suites import default_registry
 
 KEY = EpisodeKey("a", 1, "train")
 

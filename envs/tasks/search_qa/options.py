@@ -8,8 +8,9 @@ from pathlib import Path
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.rewards.model_judge import JudgeConfig, ModelJudge
 from rlfactory.envs.service.services import Services
-from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
+from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.search_qa.files import question_task
+from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tools.search.passages import SearchMode
 from rlfactory.envs.tools.search.retriever import LocalRetriever, RemoteRetriever, Retriever
 

@@ -26,7 +26,8 @@ from rlfactory.envs.conformance.__main__ import conform
 from rlfactory.envs.conformance.checks import BEHAVIOURS, Target, examine
 from rlfactory.envs.service.limits import Limits
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
-from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.task import Check, Outcome, Task
 from rlfactory.envs.tasks.ui_driver import UiDriver
 

@@ -9,7 +9,8 @@ from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.mixed import MIXED_TASKS
 from rlfactory.envs.tasks.mixed.directory import SEED, Directory, DirectoryIndex, made_directory, town_query
 from rlfactory.envs.tasks.mixed.people import TOWNS, TRADES
-from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.suites import default_registry
 
 REGISTRY = TaskRegistry(MIXED_TASKS)
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")

@@ -14,7 +14,8 @@ from rlfactory.envs.api.types import CoordinateFrame, EpisodeState, SessionOptio
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import play
 from rlfactory.envs.service.server import ServerConfig, serving
-from rlfactory.envs.tasks.registry import TaskRegistry, default_registry
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.task import Check, Outcome, Task
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 
