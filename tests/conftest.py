@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-OPTIONAL = frozenset({"train", "browser", "docker", "gpu", "postgres", "openenv", "mcp_reference"})
+OPTIONAL = frozenset({"train", "browser", "docker", "gpu", "vllm", "postgres", "openenv", "mcp_reference"})
 REQUIRE_VARIABLE = "RLFACTORY_REQUIRE"
 
 # How fast examples come is no property of ours: a busy machine must not fail a test by it.

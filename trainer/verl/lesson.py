@@ -75,7 +75,7 @@ def run_lesson(config: DictConfig, *, until_loss: float | None = None, only: str
         MASTER_PORT="0",
         DIST_INIT_METHOD=f"file://{output}/.group?rank=0&world_size=1",
     )
-    verl_plugin.check(rollout="")
+    verl_plugin.check(rollout="", device=config.trainer.device)
     auto_set_device(config)
     initialize_global_process_group()
     try:

@@ -41,7 +41,7 @@ def run_grpo(config: Any) -> None:
 
     from rlfactory.trainer.verl import plugin as verl_plugin
 
-    verl_plugin.check(rollout=config.actor_rollout_ref.rollout.name)
+    verl_plugin.check(rollout=config.actor_rollout_ref.rollout.name, device=config.trainer.device)
     auto_set_device(config)
     validate_config(
         config=config,

@@ -43,16 +43,20 @@ def register() -> None:
         replica.RolloutReplicaRegistry.register(CPU_ROLLOUT, _load_replica)
 
 
-def check(*, rollout: str) -> None:
+def check(*, rollout: str, device: str) -> None:
     """Make sure that verl's processes will find what a run needs.
+
+    `rollout` and `device` are the recipe's ("": whatever there is); verl by itself would take another device.
 
     Raises: PluginMissing: says what is missing and how to mend it.
     """
     if not any(point.value == __name__ for point in entry_points(group="verl.plugins")):
         raise PluginMissing("verl does not see RLFactory's plugin; install the project: pip install -e '.[train]'")
+    found = get_platform().device_name
     if rollout == CPU_ROLLOUT and (CPU_ROLLOUT, "async") not in base._ROLLOUT_REGISTRY:
-        device = get_platform().device_name
-        raise PluginMissing(f"rollout {CPU_ROLLOUT!r} serves machines without a GPU, and verl runs on {device!r} here")
+        raise PluginMissing(f"rollout {CPU_ROLLOUT!r} serves machines without a GPU, and verl runs on {found!r} here")
+    if device not in ("", found):
+        raise PluginMissing(f"the recipe is for {device!r}, and verl runs on {found!r} here; hardware=... chooses")
 
 
 register()

