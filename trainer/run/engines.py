@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
-from importlib import metadata, util
+from importlib import metadata
 from typing import Any
 
 from omegaconf import open_dict
@@ -53,7 +54,7 @@ def _settle_attention(model: Any) -> str:
     chosen = model.override_config.get("attn_implementation")
     if chosen != AUTO:
         return str(chosen or "flash_attention_2")  # which is verl's default
-    if util.find_spec("flash_attn") is not None:
+    if importlib.util.find_spec("flash_attn") is not None:
         model.override_config.attn_implementation = "flash_attention_2"
         return "flash_attention_2"
     with open_dict(model):

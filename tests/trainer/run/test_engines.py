@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -49,8 +50,8 @@ def test_attention_is_what_the_machine_has(
     found: object, attention: str, packed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend(monkeypatch, vllm="0.24.0")
-    monkeypatch.setattr(engines.util, "find_spec", lambda _name: found)
     config = compose_recipe("tiny_phone", ["hardware=gpu"])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: found)
     assert settle_engine(config).startswith(f"engine vllm, attention {attention}")
     model = config.actor_rollout_ref.model
     assert (model.override_config.attn_implementation, model.use_remove_padding) == (attention, packed)
