@@ -1,0 +1,145 @@
+"""What fills memory slowly."""
+
+from __future__ import annotations
+
+import asyncio
+
+import grpc
+
+from benchmarks.adversary.arena import HONEST, SUMS, TEXT, Arena, call, goes_on, metadata
+from benchmarks.adversary.attack import attack, require
+from rlfactory.envs.api.errors import LimitExceeded, RLFactoryError
+from rlfactory.envs.api.types import SessionOptions
+from rlfactory.envs.wire.v1 import env_pb2 as pb
+
+
+@attack("memory stays", limit_s=60)
+async def kept_arguments(arena: Arena) -> str:
+    """Play 24 sessions with 12 turns of 900 KB of arguments each."""
+    async with arena.client() as client:
+
+        async def play(seed: int) -> None:
+            async with client.session(SUMS, seed=seed, options=TEXT) as session:
+                for turn in range(12):
+                    text = f"{seed}{turn}" + "k" * 29_000
+                    await session.step([call("calculator", n, expression=text) for n in range(31)])
+                held.append(1)
+                if len(held) == 24:
+                    all_held.set()
+                await asyncio.wait_for(all_held.wait(), 30)
+
+        held: list[int] = []
+        all_held = asyncio.Event()
+        await asyncio.gather(*(play(seed) for seed in range(24)))
+    return "259 MB of arguments, in 288 turns"
+
+
+@attack("memory stays")
+async def large_answers(arena: Arena) -> str:
+    """Keep 60 sessions whose last step had an answer of 600 KB."""
+    async with arena.client() as client:
+        begun = [await client.reset(SUMS, seed=n, options=TEXT) for n in range(60)]
+        for each in begun:
+            await client.step(each.session, 1, [call("nap", n, key="l", chars=19_900) for n in range(30)])
+        for each in begun:
+            await client.close(each.session)
+    return "36 MB of answers"
+
+
+@attack("the honest can still begin episodes", limit_s=60)
+async def all_sessions(arena: Arena) -> str:
+    """Open sessions until the service refuses, and keep them."""
+    async with arena.client() as client:
+        opened: list[str] = []
+        try:
+            refused = ""
+            while not refused and len(opened) < 1000:
+                some = await asyncio.gather(
+                    *(client.reset(SUMS, seed=n, options=TEXT) for n in range(50)), return_exceptions=True
+                )
+                for each in some:
+                    if isinstance(each, LimitExceeded):
+                        refused = str(each)
+                    elif isinstance(each, BaseException):
+                        raise each
+                    else:
+                        opened.append(each.session)
+            require(bool(refused), "1,000 sessions were opened")
+            try:
+                async with arena.client(HONEST) as honest, honest.session(SUMS, seed=5, options=TEXT) as session:
+                    await goes_on(session)
+            except RLFactoryError as error:
+                require(False, f"the honest are refused: {error}")
+        finally:
+            for begin in range(0, len(opened), 50):
+                await asyncio.gather(*(client.close(each) for each in opened[begin : begin + 50]))
+    return f"{len(opened)} opened, then refused: {refused}"
+
+
+@attack("the honest can still begin episodes on a phone", limit_s=60)
+async def all_phones(arena: Arena) -> str:
+    """Lease phones until there are none, and ask for forty more."""
+    async with arena.client() as client:
+        options = SessionOptions(with_image=False, lease_s=60)
+        asking = [asyncio.create_task(client.reset("settings.wifi_on", seed=n, options=options)) for n in range(48)]
+        await asyncio.sleep(3.0)
+        try:
+            begun_s = asyncio.get_running_loop().time()
+            for each in asking[:1]:
+                require(each.done(), "not even one phone was lent")
+            async with arena.client(HONEST) as honest:
+                waiting = asyncio.create_task(honest.reset("settings.wifi_on", seed=1, options=options))
+                await asyncio.sleep(0.5)
+                held = next(each for each in asking if each.done() and not each.exception())
+                await client.close(held.result().session)
+                async with asyncio.timeout(8):
+                    begun = await waiting
+                await honest.close(begun.session)
+            took_s = asyncio.get_running_loop().time() - begun_s
+        except (TimeoutError, RLFactoryError) as error:
+            require(False, f"the honest got none of the phones that became free: {type(error).__name__} {error}")
+        finally:
+            for each in asking:
+                each.cancel()
+            ended = await asyncio.gather(*asking, return_exceptions=True)
+            for session in ended:
+                if not isinstance(session, BaseException):
+                    await client.close(session.session)
+    return f"the next phone that became free, after {took_s:.1f} s"
+
+
+@attack("memory stays")
+async def listings(arena: Arena) -> str:
+    """Ask for all tasks and the status 1,500 times, 50 at a time."""
+    async with arena.stub() as stub:
+        for _ in range(15):
+            await asyncio.gather(
+                *(stub.ListTasks(pb.ListTasksRequest(), metadata=metadata(), timeout=20) for _ in range(50)),
+                *(stub.Status(pb.StatusRequest(), metadata=metadata(), timeout=20) for _ in range(50)),
+            )
+    return "1,500 answers"
+
+
+@attack("answered, and memory stays")
+async def long_names(arena: Arena) -> str:
+    """Ask for tasks, splits, sessions and groups with names of 900 KB, and read what comes back."""
+    name = "settings.wifi" * 70_000
+    longest = 0
+    async with arena.stub(options=(("grpc.max_metadata_size", 8 << 20),)) as stub:
+        requests = (
+            (stub.Reset, pb.ResetRequest(task=name)), (stub.Reset, pb.ResetRequest(task=SUMS, split=name)),
+            (stub.Step, pb.StepRequest(session=name, seq=1)), (stub.ListTasks, pb.ListTasksRequest(split=name)),
+            (stub.Reset, pb.ResetRequest(task=SUMS, options=pb.Options(group=name))),
+            (stub.Fork, pb.ForkRequest(session=name, n=1)),
+        )  # fmt: skip
+        for method, request in requests:
+            try:
+                await method(request, metadata=metadata(), timeout=5)
+            except grpc.aio.AioRpcError as error:
+                longest = max(longest, len(error.details() or ""))
+                fine = (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.RESOURCE_EXHAUSTED)
+                require(error.code() in fine, f"{error.code()}: {(error.details() or '')[:60]}")
+                require(len(error.details() or "") < 5_000, f"the refusal has {len(error.details() or '')} characters")
+            else:
+                require(False, "a name of 900 KB was taken")
+    return f"refused in at most {longest} characters"
