@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import islice
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.errors import PoolExhausted
@@ -55,7 +56,9 @@ class _Held:
 
 @dataclass(eq=False)
 class _Waiter:
-    lease: asyncio.Future[Lease]
+    leases: asyncio.Future[tuple[Lease, ...]]
+    number: int
+    """Of phones: all of them or none. While there are too few it holds none, and others pass it."""
     client: str
     host: str | None
     ttl_s: float
@@ -83,8 +86,8 @@ class LeaseDesk:
         """Refuse clients from now on, those that wait too."""
         self._closed_because = why
         for waiter in self._waiters:
-            if not waiter.lease.done():
-                waiter.lease.set_exception(PoolExhausted(why))
+            if not waiter.leases.done():
+                waiter.leases.set_exception(PoolExhausted(why))
         self._waiters.clear()
 
     def abandon(self) -> None:
@@ -109,27 +112,31 @@ class LeaseDesk:
 
     # --- clients
 
-    async def acquire(self, *, client: str, host: str | None, ttl_s: float, timeout_s: float) -> Lease:
-        """Return a phone; see `Pool.acquire`. Raises: PoolExhausted; TimeoutError: none became free in time."""
+    async def acquire(
+        self, number: int, *, client: str, host: str | None, ttl_s: float, timeout_s: float
+    ) -> tuple[Lease, ...]:
+        """Return phones; see `Pool.acquire`. Raises: PoolExhausted; TimeoutError: too few became free in time."""
         if self._closed_because:
             raise PoolExhausted(self._closed_because)
         if len(self._waiters) >= self._config.max_waiting:
             raise PoolExhausted(f"{self._config.max_waiting} clients wait for a phone already (max_waiting)")
-        waiter = _Waiter(asyncio.get_running_loop().create_future(), client, host, ttl_s)
+        waiter = _Waiter(asyncio.get_running_loop().create_future(), number, client, host, ttl_s)
         self._waiters[waiter] = None
         self._match()
         try:
             async with asyncio.timeout(timeout_s):
-                return await waiter.lease
+                return await waiter.leases
         except BaseException:
             self._withdraw(waiter)
             raise
 
     def _withdraw(self, waiter: _Waiter) -> None:
-        """The client has gone: forget it, and give back the phone it may have got in the same moment."""
+        """The client has gone: forget it, and give back the phones it may have got in the same moment."""
         self._waiters.pop(waiter, None)
-        if waiter.lease.done() and not waiter.lease.cancelled() and waiter.lease.exception() is None:
-            self.release(waiter.lease.result(), Returned())
+        leases = waiter.leases
+        if leases.done() and not leases.cancelled() and leases.exception() is None:
+            for lease in leases.result():
+                self.release(lease, Returned())
 
     def renew(self, lease: Lease) -> None:
         """Let the lease last its whole time from now. One that has been released stays so."""
@@ -170,19 +177,25 @@ class LeaseDesk:
             pair = self._next_pair()
             if pair is None:
                 return
-            waiter, slot = pair
+            waiter, slots = pair
             del self._waiters[waiter]
-            if not waiter.lease.done():
-                waiter.lease.set_result(self._lease(slot, waiter))
+            if not waiter.leases.done():
+                waiter.leases.set_result(tuple(self._lease(slot, waiter) for slot in slots))
 
-    def _next_pair(self) -> tuple[_Waiter, Slot] | None:
+    def _next_pair(self) -> tuple[_Waiter, list[Slot]] | None:
         """Return who is served next and with what, None when nobody can be."""
-        hosts = {slot.host for slot in self._free}
-        able = [waiter for waiter in self._waiters if waiter.host is None or waiter.host in hosts]
+        hosts = Counter(slot.host for slot in self._free)
+        room = self._config.phones - len(self._held)
+        able = [
+            waiter
+            for waiter in self._waiters
+            if waiter.number <= min(room, len(self._free) if waiter.host is None else hosts[waiter.host])
+        ]
         if not able:
             return None
         waiter = min(able, key=lambda waiter: self._held_by[waiter.client])
-        return waiter, next(slot for slot in self._free if waiter.host in (None, slot.host))
+        fitting = (slot for slot in self._free if waiter.host in (None, slot.host))
+        return waiter, list(islice(fitting, waiter.number))
 
     def _lease(self, slot: Slot, waiter: _Waiter) -> Lease:
         assert slot.device is not None

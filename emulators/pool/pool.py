@@ -121,27 +121,35 @@ class Pool:
     async def acquire(
         self, *, timeout_s: float, host: str | None = None, client: str = "", ttl_s: float | None = None
     ) -> Lease:
-        """Return a phone in its golden state.
+        """Return a phone in its golden state; see `acquire_all`."""
+        (lease,) = await self.acquire_all(1, timeout_s=timeout_s, host=host, client=client, ttl_s=ttl_s)
+        return lease
+
+    async def acquire_all(
+        self, number: int, *, timeout_s: float, host: str | None = None, client: str = "", ttl_s: float | None = None
+    ) -> tuple[Lease, ...]:
+        """Return so many phones in their golden state: all or none. None is held while others are waited for.
 
         Args:
             host: restricts the choice to the phones of one host (for a fork).
             client: who asks; phones are shared out evenly between clients.
             ttl_s: how long the lease lasts without `renew`; None: `lease_ttl_s` of the configuration.
 
-        Raises: PoolExhausted: no phone within `timeout_s`, or too many clients wait already.
+        Raises: PoolExhausted: too few phones within `timeout_s`, or too many clients wait already.
         """
         began_s = time.monotonic()
         ttl_s = self.config.lease_ttl_s if ttl_s is None else ttl_s
         try:
-            lease = await self._desk.acquire(client=client, host=host, ttl_s=ttl_s, timeout_s=timeout_s)
+            leases = await self._desk.acquire(number, client=client, host=host, ttl_s=ttl_s, timeout_s=timeout_s)
         except TimeoutError:
             self.metrics.refused.inc()
-            raise PoolExhausted(f"no phone became free within {timeout_s:g} s ({self._in_words()})") from None
+            what = "no phone" if number == 1 else f"no {number} phones"
+            raise PoolExhausted(f"{what} became free within {timeout_s:g} s ({self._in_words()})") from None
         except PoolExhausted:
             self.metrics.refused.inc()
             raise
         self.metrics.wait_s.observe(time.monotonic() - began_s)
-        return lease
+        return leases
 
     def renew(self, lease: Lease) -> None:
         """Let the lease last its whole time from now. One that has been released stays so."""

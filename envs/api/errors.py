@@ -23,6 +23,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Final
+
+MAX_NAME_CHARS: Final = 100
+"""Of a name that does not exist: to look for close ones takes the square of its length."""
 
 
 class Blame(StrEnum):
@@ -51,7 +55,7 @@ class UnknownName(TaskError):
     @classmethod
     def of(cls, kind: str, name: str, known: Iterable[str]) -> UnknownName:
         """Return the error for a miss, naming what is close, or else what there is."""
-        names = sorted(known)
+        names, name = sorted(known), name if len(name) <= MAX_NAME_CHARS else f"{name[:MAX_NAME_CHARS]}..."
         close = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
         hint = f"close: {', '.join(close)}" if close else f"known: {', '.join(names[:8])}{', ...' if names[8:] else ''}"
         return cls(f"no {kind} {name!r}; {hint}")

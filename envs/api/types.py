@@ -75,6 +75,8 @@ class ToolCall:
     id: str
     name: str
     arguments: Mapping[str, JSON]
+    unreadable: str = ""
+    """Why its arguments could not be read, if they could not: such a call is rejected, the model's mistake."""
 
 
 class ToolStatus(StrEnum):

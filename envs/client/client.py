@@ -11,6 +11,11 @@ Errors are those of `envs.api.errors`, whatever gRPC calls them. A client belong
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
+import math
+import random
+import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -33,6 +38,22 @@ Message = TypeVar("Message")
 
 __all__ = ["ClientConfig", "EnvClient", "PhoneStatus", "RetryPolicy", "ServiceStatus", "Session", "WatchEvent"]
 
+KEEPALIVE: Final = (
+    ("grpc.keepalive_time_ms", 5_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.http2.ping_timeout_ms", 5_000),
+    ("grpc.http2.max_pings_without_data", 0),
+)
+"""A connection on which nobody answers any more is given up within 10 s; the next call makes another."""
+NOT_ANSWERED: Final = (
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.CANCELLED,  # by gRPC itself, before the service has seen the call
+)
+CROWDED: Final = "Concurrent RPC limit"
+"""What gRPC says of a service with too many calls under way."""
+CLOSE_PATIENCE_S: Final = 3.0
+"""A service that is gone has no session to keep."""
 DEADLINE_SLACK_S: Final = 5.0
 """What a step's gRPC deadline allows beyond the step's own: the server is to end it and to say why."""
 
@@ -44,13 +65,19 @@ class RetryPolicy:
     An answer of the server is final, an error included; so a step (at most once by its seq) may be retried.
     """
 
-    attempts: int = 3
+    patience_s: float = 10.0
+    """A call is repeated for so long after its first failure; a step as long as its lease, if that is more."""
+    attempts: int | None = None
+    """At most so many; None: as many as there is time for."""
     backoff_s: float = 0.05
     """Before the second attempt; doubled before each further one."""
+    max_backoff_s: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.attempts < 1:
+        if self.attempts is not None and self.attempts < 1:
             raise ValueError(f"attempts must be at least 1, got {self.attempts}")
+        if min(self.patience_s, self.backoff_s, self.max_backoff_s) < 0:
+            raise ValueError("patience_s, backoff_s and max_backoff_s must not be below 0")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,6 +162,7 @@ class EnvClient:
         self._stub: Any = None
         self._step_calls = StepCalls(self._open_stub)
         self._images: dict[str, dict[str, bytes]] = {}
+        self._dropping: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
         """Connect.
@@ -150,7 +178,8 @@ class EnvClient:
                 ("grpc.max_send_message_length", self.config.max_message_bytes),
                 ("grpc.enable_retries", 0),
                 ("grpc.initial_reconnect_backoff_ms", 100),
-                ("grpc.max_reconnect_backoff_ms", 2000),
+                ("grpc.max_reconnect_backoff_ms", 500),
+                *KEEPALIVE,
             ),
         )
         try:
@@ -186,6 +215,7 @@ class EnvClient:
 
     async def aclose(self) -> None:
         """Close the connection; sessions left open end with their leases. Idempotent."""
+        await asyncio.gather(*self._dropping, return_exceptions=True)
         await self._step_calls.aclose()
         channel, self._channel, self._stub = self._channel, None, None
         self._images.clear()
@@ -203,7 +233,7 @@ class EnvClient:
     async def reset(
         self, task: str, *, seed: int, split: Split = "train", options: SessionOptions | None = None
     ) -> ResetResult:
-        """Begin an episode. Never retried: a lost answer would leave a session behind until its lease ends.
+        """Begin an episode, once, however often its answer is lost on the way.
 
         Raises:
             UnknownName, TaskError: no such task or split, or a bad option.
@@ -213,22 +243,33 @@ class EnvClient:
         """
         options = options or SessionOptions()
         request = pb.ResetRequest(task=task, seed=seed, split=split, options=convert.options_to_pb(options))
-        response = await self._call(self._open_stub().Reset, request, timeout_s=self.config.reset_timeout_s)
+        response = await self._named(lambda: self._open_stub().Reset, request)
         return self._begun(convert.reset_from_pb(response))
 
-    async def step(self, session: str, seq: int, calls: Sequence[ToolCall], *, timeout_s: float = 30.0) -> StepResult:
+    async def step(
+        self,
+        session: str,
+        seq: int,
+        calls: Sequence[ToolCall],
+        *,
+        timeout_s: float = 30.0,
+        patience_s: float = 0.0,
+    ) -> StepResult:
         """Carry out the calls of one turn, at most once per (session, seq), within about `timeout_s`.
+
+        Args: patience_s: how long to ask again for a service that does not answer, if that is more than the policy's.
 
         Raises:
             SessionNotFound, OutOfOrder, EpisodeOver, LimitExceeded: the session's use was wrong.
             InfrastructureError, EnvironmentFault, JudgeError: the episode is void.
         """
-        request = pb.StepRequest(session=session, seq=seq, calls=[convert.call_to_pb(call) for call in calls])
+        request = pb.StepRequest(session=session, seq=seq, calls=convert.calls_to_pb(calls))
         response = await self._repeatable(
             lambda: self._step_calls,
             request,
             attempt_s=timeout_s + DEADLINE_SLACK_S,
-            total_s=2 * (timeout_s + DEADLINE_SLACK_S),
+            total_s=math.inf,
+            patience_s=max(patience_s, self.config.retry.patience_s),
         )
         result = convert.step_from_pb(response)
         return replace(result, observation=self._with_bytes(session, result.observation))
@@ -242,13 +283,14 @@ class EnvClient:
             InfrastructureError: a phone could not be brought to the state.
         """
         request = pb.ForkRequest(session=session, n=n)
-        response = await self._call(self._open_stub().Fork, request, timeout_s=self.config.reset_timeout_s)
+        response = await self._named(lambda: self._open_stub().Fork, request)
         return tuple(self._begun(convert.reset_from_pb(each)) for each in response.sessions)
 
     async def close(self, session: str) -> None:
         """End a session and give its phone back. Idempotent."""
         self._images.pop(session, None)
-        await self._repeatable(lambda: self._open_stub().Close, pb.CloseRequest(session=session))
+        request = pb.CloseRequest(session=session)
+        await self._repeatable(lambda: self._open_stub().Close, request, patience_s=CLOSE_PATIENCE_S)
 
     async def renew(self, session: str) -> float:
         """Renew the lease and return its new end (Unix time). Raises: SessionNotFound."""
@@ -305,11 +347,23 @@ class EnvClient:
             raise InfrastructureError("the client is not open: use `async with EnvClient(...)`")
         return self._stub
 
-    async def _call(self, method: Callable[..., Awaitable[Message]], request: object, *, timeout_s: float) -> Message:
+    async def _named(self, method: Callable[[], Callable[..., Awaitable[Any]]], request: Any) -> Any:
+        """Make a call that begins sessions, under a name of its own: repeated, it begins no others."""
+        request.request_id = secrets.token_hex(16)
+        timeout_s = self.config.reset_timeout_s
         try:
-            return await method(request, timeout=timeout_s, metadata=self._metadata)
-        except grpc.aio.AioRpcError as error:
-            raise _ours(error, self.address) from None
+            return await self._repeatable(method, request, attempt_s=timeout_s, total_s=timeout_s)
+        except asyncio.CancelledError:
+            dropping = asyncio.create_task(self._drop(request.request_id))
+            self._dropping.add(dropping)
+            dropping.add_done_callback(self._dropping.discard)
+            raise
+
+    async def _drop(self, request_id: str) -> None:
+        """Have what a request began closed: its answer may be under way to nobody."""
+        with contextlib.suppress(RLFactoryError):
+            request = pb.CloseRequest(request_id=request_id)
+            await self._repeatable(lambda: self._open_stub().Close, request, patience_s=CLOSE_PATIENCE_S)
 
     async def _repeatable(
         self,
@@ -318,21 +372,26 @@ class EnvClient:
         *,
         attempt_s: float | None = None,
         total_s: float | None = None,
+        patience_s: float | None = None,
     ) -> Any:
         """Make a call that is safe to repeat; repeat it after failures of transport, within the policy."""
+        retry = self.config.retry
         attempt_s = attempt_s or self.config.call_timeout_s
-        deadline = time.monotonic() + (total_s or self.config.total_timeout_s)
-        backoff_s = self.config.retry.backoff_s
-        for attempt in range(1, self.config.retry.attempts + 1):
-            left_s = deadline - time.monotonic()
+        end_s = time.monotonic() + (total_s or self.config.total_timeout_s)
+        patience_s = retry.patience_s if patience_s is None else patience_s
+        backoff_s = retry.backoff_s
+        for attempt in itertools.count(1):
             try:
-                return await method()(request, timeout=min(attempt_s, left_s), metadata=self._metadata)
+                timeout_s = min(attempt_s, end_s - time.monotonic())
+                return await method()(request, timeout=timeout_s, metadata=self._metadata)
             except grpc.aio.AioRpcError as error:
-                left_s = deadline - time.monotonic() - backoff_s
-                if attempt == self.config.retry.attempts or left_s <= 0 or not _is_transport_failure(error):
+                if attempt == 1:
+                    end_s = min(end_s, time.monotonic() + patience_s)
+                late = time.monotonic() + backoff_s >= end_s
+                if attempt == retry.attempts or late or not _is_transport_failure(error):
                     raise _ours(error, self.address) from None
-            await asyncio.sleep(backoff_s)
-            backoff_s *= 2
+            await asyncio.sleep(backoff_s * random.uniform(0.5, 1.0))  # so that clients do not come back all at once
+            backoff_s = min(2 * backoff_s, retry.max_backoff_s)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     def _begun(self, result: ResetResult) -> ResetResult:
@@ -358,7 +417,9 @@ def _is_transport_failure(error: grpc.aio.AioRpcError) -> bool:
     """Tell whether no server answered: such a call may be repeated if it is idempotent."""
     if from_metadata("", _metadata(error)) is not None:
         return False
-    return error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+    if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        return CROWDED in (error.details() or "")
+    return error.code() in NOT_ANSWERED
 
 
 def _metadata(error: grpc.aio.AioRpcError) -> list[tuple[str, str | bytes]]:

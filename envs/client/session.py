@@ -121,7 +121,11 @@ class Session:
         """
         try:
             result = await self._client.step(
-                self.id, self.seq + 1, calls, timeout_s=timeout_s or self.options.step_timeout_s
+                self.id,
+                self.seq + 1,
+                calls,
+                timeout_s=timeout_s or self.options.step_timeout_s,
+                patience_s=self.begun.lease_expiry_s - time.time(),
             )
         except SessionNotFound as error:
             if self._closed or time.time() >= self.begun.lease_expiry_s:
@@ -148,11 +152,13 @@ class Session:
         )
 
     async def _renew(self) -> None:
-        """Renew at a third of the lease until the session is lost; then the next step says so."""
+        """Renew at a third of the lease, through outages, until the session is lost; then the next step says so."""
         while True:
             await asyncio.sleep(max(0.05, (self.begun.lease_expiry_s - time.time()) / 3))
             try:
                 expiry_s = await self._client.renew(self.id)
+            except InfrastructureError:
+                continue
             except RLFactoryError:
                 return
             self._begun = replace(self.begun, lease_expiry_s=expiry_s)

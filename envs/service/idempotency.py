@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
-from rlfactory.envs.api.errors import OutOfOrder
+from rlfactory.envs.api.errors import LimitExceeded, OutOfOrder, TaskError
 
 T = TypeVar("T")
+
+KEPT_S: Final = 30.0
+"""After it has been carried out, for those whose answer was lost."""
+MAX_KEPT: Final = 4096
+MAX_ID_BYTES: Final = 64
 
 
 @dataclass(eq=False)
@@ -24,7 +29,8 @@ class AtMostOnce(Generic[T]):
     """Runs work number 1, 2, 3, ... and keeps the outcome of the latest, be it a result or an error.
 
     A caller that asks for the latest number again gets that outcome; while the work still runs, it waits for the same
-    run. Work whose callers have all gone is cancelled after `grace_s`.
+    run. Work whose callers have all gone is cancelled after `grace_s`. Work that ends as cancelled had not begun: its
+    number is free again.
     """
 
     def __init__(self, *, done: int = 0, grace_s: float) -> None:
@@ -57,7 +63,7 @@ class AtMostOnce(Generic[T]):
         """
         if self.is_new(seq):
             self._entry = _Entry(seq, fingerprint, asyncio.create_task(work(), name=f"seq {seq}"))
-            self._entry.task.add_done_callback(_retrieve)
+            self._entry.task.add_done_callback(self._ended)
             self.latest = seq
         entry = self._entry
         assert entry is not None
@@ -71,6 +77,14 @@ class AtMostOnce(Generic[T]):
             if not entry.waiters and not entry.task.done():
                 asyncio.get_running_loop().call_later(self._grace_s, _cancel_orphan, entry)
 
+    def _ended(self, task: asyncio.Task[T]) -> None:
+        """Forget work that was cancelled before it began, so that its number can be used again."""
+        if not task.cancelled():
+            task.exception()  # seen: if every caller has gone, there is nobody else to tell
+        elif self._entry is not None and self._entry.task is task:
+            self._entry = None
+            self.latest -= 1
+
     async def cancel(self) -> None:
         """Cancel the work that runs, if any, and return when it has ended."""
         if self._entry is not None and not self._entry.task.done():
@@ -83,7 +97,78 @@ def _cancel_orphan(entry: _Entry[Any]) -> None:
         entry.task.cancel()
 
 
-def _retrieve(task: asyncio.Task[Any]) -> None:
-    """Mark the error as seen: if every caller has gone, there is nobody else to tell."""
-    if not task.cancelled():
-        task.exception()
+@dataclass(eq=False)
+class _Request(Generic[T]):
+    about: object
+    task: asyncio.Task[T]
+    waiters: int = 0
+
+
+class NamedRequests(Generic[T]):
+    """Carries requests out once each. What nobody has fetched when its grace is over is undone."""
+
+    def __init__(self, *, grace_s: float, undo: Callable[[T], Coroutine[Any, Any, None]]) -> None:
+        self._grace_s = grace_s
+        self._undo = undo
+        self._entries: dict[Hashable, _Request[T]] = {}
+        self._undoing: set[asyncio.Task[None]] = set()
+
+    async def run(self, name: Hashable, about: object, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what comes of the work, doing it if no request of this name has. A failure may be tried again.
+
+        Raises: OutOfOrder: the name was used already, for something else. LimitExceeded: too many are remembered.
+        """
+        entry = self._entries.get(name)
+        if entry is None:
+            if len(self._entries) >= MAX_KEPT:
+                raise LimitExceeded(f"{MAX_KEPT} requests are remembered already")
+            entry = self._entries[name] = _Request(about, asyncio.create_task(work()))
+            entry.task.add_done_callback(lambda task: self._ended(name, task))
+        elif entry.about != about:
+            raise OutOfOrder("this request_id was used already, for another request")
+        entry.waiters += 1
+        fetched = False
+        try:
+            result = await asyncio.shield(entry.task)
+            fetched = True
+            return result
+        finally:
+            entry.waiters -= 1
+            if not fetched and not entry.waiters:
+                asyncio.get_running_loop().call_later(self._grace_s, self._abandon, name, entry)
+
+    def drop(self, name: Hashable) -> None:
+        """Undo what this request did or is doing: its client has no use for it."""
+        entry = self._entries.pop(name, None)
+        if entry is not None:
+            self._give_up(entry)
+
+    def _abandon(self, name: Hashable, entry: _Request[T]) -> None:
+        if not entry.waiters and self._entries.get(name) is entry:
+            self.drop(name)
+
+    def _give_up(self, entry: _Request[T]) -> None:
+        if not entry.task.done():
+            entry.task.cancel()
+        elif not entry.task.cancelled() and entry.task.exception() is None:
+            undoing = asyncio.create_task(self._undo(entry.task.result()))
+            self._undoing.add(undoing)
+            undoing.add_done_callback(self._undoing.discard)
+
+    def _ended(self, name: Hashable, task: asyncio.Task[T]) -> None:
+        if task.cancelled() or task.exception() is not None:
+            self._forget(name, task)
+        else:
+            asyncio.get_running_loop().call_later(KEPT_S, self._forget, name, task)
+
+    def _forget(self, name: Hashable, task: asyncio.Task[T]) -> None:
+        entry = self._entries.get(name)
+        if entry is not None and entry.task is task:
+            del self._entries[name]
+
+
+def checked_id(text: str) -> str:
+    """Return a request's name. Raises: TaskError: it is too long."""
+    if len(text.encode()) > MAX_ID_BYTES:
+        raise TaskError(f"a request_id has at most {MAX_ID_BYTES} bytes")
+    return text

@@ -22,7 +22,10 @@ class Limits:
     """Of one tool result; the middle of a longer one is cut out, and says so."""
     max_image_pixels: int = 8_294_400
     """Of one screenshot; larger ones are scaled down."""
-    max_request_bytes: int = 1 << 20
+    max_request_bytes: int = 2 << 20
+    """Of one step. A message of more than twice as much ends its call, or its whole stream."""
+    max_unwritten_bytes: int = 64 << 20
+    """Of answers that clients have not taken yet; beyond that, answers wait to be made."""
     max_lease_s: float = 3600.0
     max_step_timeout_s: float = 300.0
     phone_wait_s: float = 60.0
@@ -33,6 +36,8 @@ class Limits:
     """Phones tried before a Reset gives up."""
     orphan_grace_s: float = 0.5
     """How long a step goes on when all its callers have gone, so that a retry after a broken connection finds it."""
+    outage_grace_s: float = 15.0
+    """As `orphan_grace_s`, when the stream of the step has broken: nobody has said that it is not wanted any more."""
     max_goldens: int = 100_000
     """State hashes remembered for the reset contract; the oldest is forgotten first."""
     max_watchers: int = 64

@@ -6,14 +6,14 @@ import asyncio
 import secrets
 import time
 from collections import Counter
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from rlfactory.emulators.device.device import Snapshot
 from rlfactory.emulators.device.errors import CommandFailed, DeviceError, PoolExhausted
-from rlfactory.emulators.pool import Pool
+from rlfactory.emulators.pool import Lease, Pool
 from rlfactory.envs.api.errors import (
     Blame,
     EnvironmentFault,
@@ -25,9 +25,11 @@ from rlfactory.envs.api.errors import (
 )
 from rlfactory.envs.api.types import ResetResult, SessionOptions, Split, StepResult, ToolCall
 from rlfactory.envs.rewards.rubric import Rubric
+from rlfactory.envs.service.authentication import TENANT
 from rlfactory.envs.service.concurrency import all_or_none, forget_snapshot, to_its_end
 from rlfactory.envs.service.events import EventBus
 from rlfactory.envs.service.goldens import EpisodeKey, Goldens
+from rlfactory.envs.service.idempotency import NamedRequests, checked_id
 from rlfactory.envs.service.limits import Limits, bounded
 from rlfactory.envs.service.metrics import ServiceMetrics
 from rlfactory.envs.service.services import Services
@@ -35,10 +37,14 @@ from rlfactory.envs.service.session import Episode, HeldPhone, Session, StoredSt
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tools.registry import ToolRegistry
 from rlfactory.envs.tools.runtime.runtime import ToolRuntime
+from rlfactory.envs.tools.runtime.threads import in_thread
 from rlfactory.envs.wire.faults import device_failure
 
 POOL_LEASE_MARGIN: Final = 3
 """Set-up times that a pool's lease outlasts a session's: sessions end first, the pool's lease is the backstop."""
+
+DRAWN_AT_ONCE: Final = 4
+"""Tasks whose parameters are being drawn, each in a thread."""
 
 
 @dataclass(eq=False)
@@ -89,6 +95,10 @@ class SessionManager:
         self._open: dict[str, _OpenSession] = {}
         self._opening = 0
         self._closing: set[asyncio.Task[None]] = set()
+        self._requests: NamedRequests[tuple[ResetResult, ...]] = NamedRequests(
+            grace_s=limits.orphan_grace_s, undo=self._undo
+        )
+        self._drawing = asyncio.Semaphore(DRAWN_AT_ONCE)
 
     async def __aenter__(self) -> Self:
         self.metrics.watch(lambda: self.sessions, lambda: dict(self.counters))
@@ -112,9 +122,9 @@ class SessionManager:
     # --- opening -----------------------------------------------------------------------------------------------------
 
     async def reset(
-        self, task: str, *, seed: int, split: Split, options: SessionOptions, client: str = ""
+        self, task: str, *, seed: int, split: Split, options: SessionOptions, client: str = "", request_id: str = ""
     ) -> ResetResult:
-        """Begin an episode. Phones are shared out evenly between clients.
+        """Begin an episode; with a `request_id` at most once. Phones are shared out evenly between clients.
 
         Raises:
             UnknownName, TaskError: no such task or split, a bad option, or a task that needs a phone without phones.
@@ -122,7 +132,22 @@ class SessionManager:
             InfrastructureError: no phone reached the golden state.
             EnvironmentFault: the task's setup is broken.
         """
-        episode = self._episode(task, seed, split, options, client)
+
+        async def begin() -> tuple[ResetResult, ...]:
+            return (await self._reset(task, seed, split, options, client),)
+
+        (result,) = await self._once(request_id, (task, seed, split, options), begin)
+        return result
+
+    async def _once(
+        self, request_id: str, about: object, work: Callable[[], Coroutine[Any, Any, tuple[ResetResult, ...]]]
+    ) -> tuple[ResetResult, ...]:
+        if not request_id:
+            return await work()
+        return await self._requests.run((TENANT.get(), checked_id(request_id)), about, work)
+
+    async def _reset(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> ResetResult:
+        episode = await self._episode(task, seed, split, options, client)
         with self._room_for(1):
             session = await self._begin(episode)
             self._admit(session)
@@ -130,8 +155,9 @@ class SessionManager:
         self.events.emit("reset", session.id, f"{task} seed {seed} {split} {options.group}".rstrip())
         return self._introduce(session)
 
-    def _episode(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> Episode:
-        drawn = self.tasks.draw(task, seed=seed, split=split)
+    async def _episode(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> Episode:
+        async with self._drawing:  # drawing may take a while: databases are made, and questions drawn again
+            drawn = await in_thread(lambda: self.tasks.draw(task, seed=seed, split=split))
         if drawn.needs_device and self.pool is None:
             raise TaskError(f"task {task!r} needs a phone, and this service has none")
         return Episode(
@@ -150,7 +176,8 @@ class SessionManager:
         """Return a session in the golden state of its episode; a phone that does not get there is replaced."""
         failure: DeviceError | None = None
         for _ in range(self.limits.reset_attempts):
-            session = Session(_new_id(), episode, await self._hold_phone(episode), listener=self)
+            (phone,) = await self._hold_phones(episode, 1)
+            session = Session(_new_id(), episode, phone, listener=self)
             problem = ""
             try:
                 await session.begin(self._tools)
@@ -176,14 +203,18 @@ class SessionManager:
         self.counters["infra_failures"] += 1
         raise device_failure(failure, f"reset of {episode.key.task} on {self.limits.reset_attempts} phones")
 
-    async def _hold_phone(self, episode: Episode, *, host: str | None = None) -> HeldPhone | None:
-        """Raises: LimitExceeded: no phone became free in time. InfrastructureError: there is none that could."""
+    async def _hold_phones(self, episode: Episode, n: int, *, host: str | None = None) -> list[HeldPhone | None]:
+        """Return n phones, all or none; None for each where the task needs none.
+
+        Raises: LimitExceeded: too few became free in time. InfrastructureError: there are none that could.
+        """
         if not episode.task.needs_device:
-            return None
+            return [None] * n
         pool = self.pool
         assert pool is not None
         try:
-            lease = await pool.acquire(
+            leases = await pool.acquire_all(
+                n,
                 timeout_s=self.limits.phone_wait_s,
                 host=host,
                 client=episode.client,
@@ -194,6 +225,9 @@ class SessionManager:
                 raise LimitExceeded(str(error)) from None
             raise device_failure(error, "waiting for a phone") from None
 
+        return [self._held(pool, lease) for lease in leases]
+
+    def _held(self, pool: Pool, lease: Lease) -> HeldPhone:
         def give_back(problem: str, *, fatal: bool = False) -> None:
             if problem and not lease.released:
                 self.counters["quarantined"] += 1
@@ -204,14 +238,17 @@ class SessionManager:
 
     # --- forking -----------------------------------------------------------------------------------------------------
 
-    async def fork(self, session_id: str, n: int) -> tuple[ResetResult, ...]:
-        """Make n sessions in the state of this one; all or none.
+    async def fork(self, session_id: str, n: int, *, request_id: str = "") -> tuple[ResetResult, ...]:
+        """Make n sessions in the state of this one; all or none, and with a `request_id` at most once.
 
         Raises:
             SessionNotFound, EpisodeOver: there is nothing to fork.
             LimitExceeded: `max_fork`, `max_sessions`, or too few phones became free.
             InfrastructureError: a phone failed, or cannot be forked.
         """
+        return await self._once(request_id, (session_id, n), lambda: self._fork(session_id, n))
+
+    async def _fork(self, session_id: str, n: int) -> tuple[ResetResult, ...]:
         parent = self._find(session_id).session
         if not 1 <= n <= self.limits.max_fork:
             raise LimitExceeded(f"{n} forks asked for; from 1 to max_fork = {self.limits.max_fork} are made at once")
@@ -220,9 +257,7 @@ class SessionManager:
                 f"{n} forks beside their parent need {n + 1} phones; phones is {self.pool.config.phones}"
             )
         with self._room_for(n):
-            async with parent.lock:
-                parent.require_running()
-                children = await self._fork_locked(parent, n)
+            children = await self._forked(parent, n)
             for child in children:
                 self._admit(child)
         self._touch(session_id)
@@ -230,15 +265,31 @@ class SessionManager:
         self.events.emit("fork", session_id, f"into {', '.join(child.id for child in children)}")
         return tuple(self._introduce(child) for child in children)
 
-    async def _fork_locked(self, parent: Session, n: int) -> list[Session]:
+    async def _forked(self, parent: Session, n: int) -> list[Session]:
+        """Make the forks once all of their phones are there: until then the parent may play on."""
+        parent.require_running()
+        phones = await self._hold_phones(parent.episode, n, host=parent.phone.host if parent.phone else None)
+        children: list[Session] = []
+        try:
+            async with parent.lock:
+                parent.require_running()
+                children += (
+                    Session(_new_id(), parent.episode, phone, listener=self, turns=parent.turns) for phone in phones
+                )
+                return await self._fork_locked(parent, children)
+        except BaseException:
+            await asyncio.shield(self._keep(_end(children, phones)))
+            raise
+
+    async def _fork_locked(self, parent: Session, children: Sequence[Session]) -> list[Session]:
         if parent.phone is None:
-            return await all_or_none([self._child(parent, None) for _ in range(n)])
+            return await all_or_none([self._child(parent, child, None) for child in children])
         device = parent.phone.device
         timeout_s = self.limits.setup_timeout_s
         saving = asyncio.create_task(device.save_snapshot(timeout_s=timeout_s))
         try:
             snapshot = await to_its_end(saving)
-            return await all_or_none([self._child(parent, snapshot) for _ in range(n)])
+            return await all_or_none([self._child(parent, child, snapshot) for child in children])
         except DeviceError as error:
             raise device_failure(error, "snapshot for a fork") from error
         finally:
@@ -246,15 +297,16 @@ class SessionManager:
                 forget_snapshot(device, saving, timeout_s)
             )  # not awaited: a cancellation here would lose the children
 
-    async def _child(self, parent: Session, snapshot: Snapshot | None) -> Session:
+    async def _child(self, parent: Session, child: Session, snapshot: Snapshot | None) -> Session:
         """Return one fork; a phone that does not reach the parent's state is replaced."""
         failure: DeviceError | None = None
-        for _ in range(self.limits.reset_attempts):
-            phone = await self._hold_phone(parent.episode, host=parent.phone.host if parent.phone else None)
-            child = Session(_new_id(), parent.episode, phone, listener=self, turns=parent.turns)
+        for attempt in range(self.limits.reset_attempts):
+            if attempt:
+                (phone,) = await self._hold_phones(parent.episode, 1, host=parent.phone.host if parent.phone else None)
+                child = Session(_new_id(), parent.episode, phone, listener=self, turns=parent.turns)
             try:
-                if phone is not None and snapshot is not None:
-                    await phone.device.load_snapshot(snapshot, timeout_s=self.limits.setup_timeout_s)
+                if child.phone is not None and snapshot is not None:
+                    await child.phone.device.load_snapshot(snapshot, timeout_s=self.limits.setup_timeout_s)
                 await child.begin_as_fork(parent)
             except DeviceError as error:
                 failure = error
@@ -309,6 +361,14 @@ class SessionManager:
         self.counters["closes"] += 1
         self.events.emit("close", session_id, why)
         await asyncio.shield(self._keep(held.session.close()))
+
+    async def _undo(self, results: tuple[ResetResult, ...]) -> None:
+        for result in results:
+            await self.close(result.session, why="its client never fetched it")
+
+    def drop_request(self, request_id: str) -> None:
+        """Close the sessions that a request of this tenant's has begun, or is about to begin. Idempotent."""
+        self._requests.drop((TENANT.get(), request_id))
 
     def _keep(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         """Run to its end, whatever becomes of the caller; the host waits for it when it stops."""
@@ -385,6 +445,15 @@ class SessionManager:
             lease_expiry_s=self._touch(session.id),
             state_hash=session.state_hash,
         )
+
+
+async def _end(sessions: Sequence[Session], phones: Sequence[HeldPhone | None]) -> None:
+    """End sessions that came to nothing; the phones are given back, also those that no session got."""
+    for session in sessions:
+        await session.close()
+    for phone in phones:
+        if phone is not None:
+            phone.give_back("")
 
 
 def _new_id() -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import grpc
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection
 from prometheus_client import CollectorRegistry
 
@@ -19,11 +19,12 @@ from rlfactory.emulators.device.device import ImageSpec
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.pool import PhoneSource, Pool, PoolConfig, PoolMetrics
 from rlfactory.envs.rewards.rubric import Rubric
+from rlfactory.envs.service import health
 from rlfactory.envs.service.authentication import TokenInterceptor
 from rlfactory.envs.service.limits import Limits
 from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.metrics import ServiceMetrics
-from rlfactory.envs.service.servicer import EnvService
+from rlfactory.envs.service.servicer import SERVICE, EnvService
 from rlfactory.envs.service.services import Services
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
@@ -32,12 +33,18 @@ from rlfactory.envs.tools.runtime.cache import CacheConfig, ResultCache
 from rlfactory.envs.tools.runtime.metrics import ToolMetrics
 from rlfactory.envs.tools.runtime.runtime import RuntimeConfig, ToolRuntime
 from rlfactory.envs.wire.trust import ServerTrust
-from rlfactory.envs.wire.v1 import env_pb2 as pb
-from rlfactory.envs.wire.v1 import env_pb2_grpc as pb_grpc
 
 log = logging.getLogger(__name__)
 
-SERVICE_NAME: Final = pb.DESCRIPTOR.services_by_name["EnvService"].full_name
+SERVICE_NAME: Final = SERVICE.full_name
+KEEPALIVE: Final = (
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.http2.ping_timeout_ms", 10_000),
+    ("grpc.http2.min_ping_interval_without_data_ms", 1_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+)
+"""A client that is gone without a word is noticed; clients may ask as often whether we are."""
 
 
 class AddressInUse(OSError):
@@ -80,7 +87,7 @@ class EnvServer:
         self.config = config
         self.address = ""
         """host:port, once it listens."""
-        self._health = health.aio.HealthServicer()
+        self._health = health.HealthChecks()
         self._service = EnvService(manager)
         self._server: grpc.aio.Server | None = None
 
@@ -89,15 +96,15 @@ class EnvServer:
         config = self.config
         server = grpc.aio.server(
             options=(
-                ("grpc.max_receive_message_length", config.limits.max_request_bytes),
+                ("grpc.max_receive_message_length", 2 * config.limits.max_request_bytes),
                 ("grpc.max_send_message_length", -1),
                 ("grpc.so_reuseport", 0),
+                *KEEPALIVE,
             ),
             maximum_concurrent_rpcs=config.max_concurrent_calls,
-            interceptors=(TokenInterceptor(config.trust.tokens),) if config.trust.tokens else (),
+            interceptors=(TokenInterceptor(config.trust.tokens, config.trust.tenants),) if config.trust.tokens else (),
         )
-        pb_grpc.add_EnvServiceServicer_to_server(self._service, server)  # type: ignore[no-untyped-call]
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        server.add_generic_rpc_handlers((self._service.handlers, self._health.handlers))
         reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
         try:
             port = _listen(server, f"{config.host}:{config.port}", config.trust)
@@ -109,7 +116,7 @@ class EnvServer:
         await server.start()
         self._server = server
         self.address = f"{config.host}:{port}"
-        await self._set_health(health_pb2.HealthCheckResponse.SERVING)
+        self._health.set(("", SERVICE_NAME), health_pb2.HealthCheckResponse.SERVING)
 
     async def stop(self) -> None:
         """Refuse new sessions, let calls under way end within `drain_s`, then stop listening. Idempotent.
@@ -123,13 +130,9 @@ class EnvServer:
         if self.manager.pool is not None:
             self.manager.pool.lend_no_more()
         self.manager.events.close()
-        await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        self._health.set(("", SERVICE_NAME), health_pb2.HealthCheckResponse.NOT_SERVING)
         self._service.end_step_streams()
         await server.stop(self.config.drain_s)
-
-    async def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
-        for name in ("", SERVICE_NAME):
-            await self._health.set(name, status)
 
 
 def _listen(server: grpc.aio.Server, address: str, trust: ServerTrust) -> int:

@@ -11,24 +11,30 @@ from functools import wraps
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 import grpc
+from google.protobuf.message_factory import GetMessageClass
 
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.pool import PhoneState, PhoneStatus
-from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError
+from rlfactory.envs.api.errors import Blame, InfrastructureError, RLFactoryError
+from rlfactory.envs.service import access_log
+from rlfactory.envs.service.authentication import TENANT
 from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.step_stream import StepStream
+from rlfactory.envs.service.unwritten import Unwritten, written
 from rlfactory.envs.wire import convert
+from rlfactory.envs.wire.encoding import Answer, parsed, serialized
 from rlfactory.envs.wire.faults import WATCHING, device_failure, to_bytes, to_status
 from rlfactory.envs.wire.v1 import env_pb2 as pb
-from rlfactory.envs.wire.v1 import env_pb2_grpc as pb_grpc
 
 log = logging.getLogger(__name__)
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
-Servicer = TypeVar("Servicer")
 Request = TypeVar("Request")
 Response = TypeVar("Response")
-Method = Callable[[Servicer, Request, "Context"], Awaitable[Response]]
+Method = Callable[["EnvService", Request, "Context"], Awaitable[Response]]
+
+SERVICE: Final = pb.DESCRIPTOR.services_by_name["EnvService"]
+METHODS: Final = SERVICE.methods_by_name
 
 STATE_NAMES: Final = {
     PhoneState.STARTING: "starting",
@@ -40,15 +46,16 @@ STATE_NAMES: Final = {
 }
 
 
-def _answers(method: Method[Servicer, Request, Response]) -> Method[Servicer, Request, Response]:
-    """Turn what a method raises into a gRPC status with an ErrorInfo."""
+def _answers(method: Method[Request, Response]) -> Method[bytes, Response]:
+    """Read a method's request, and turn what it raises into a gRPC status with an ErrorInfo."""
+    kind = GetMessageClass(METHODS[method.__name__].input_type)
 
     @wraps(method)
-    async def answering(self: Servicer, request: Request, context: Context) -> Response:
+    async def answering(self: EnvService, data: bytes, context: Context) -> Response:
         try:
-            return await method(self, request, context)
+            return await method(self, parsed(kind, data), context)
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
-            await _abort(context, _ours(error, method.__name__))
+            await _abort(context, method.__name__, _ours(error, method.__name__))
 
     return answering
 
@@ -65,19 +72,34 @@ def _ours(error: Exception, doing: str) -> RLFactoryError:
     return failure
 
 
-async def _abort(context: Context, error: RLFactoryError) -> NoReturn:
+async def _abort(context: Context, method: str, error: RLFactoryError) -> NoReturn:
     code, message, metadata = to_status(error)
+    if error.blame is Blame.CLIENT:
+        access_log.refused(method, context.peer(), code.name, message, tenant=TENANT.get())
     await context.abort(code, message, metadata)
     raise AssertionError("unreachable: abort raises")
 
 
-class EnvService(pb_grpc.EnvServiceServicer):
+class EnvService:
     """Serves the sessions of one manager. Holds no state of its own but the streams that are open."""
 
     def __init__(self, manager: SessionManager) -> None:
         self._manager = manager
         self._started_s = time.monotonic()
         self._step_streams: set[StepStream] = set()
+        self._unwritten = Unwritten(manager.limits.max_unwritten_bytes)
+
+    @property
+    def handlers(self) -> grpc.GenericRpcHandler:
+        """How it is served. Methods read their requests themselves, so as to say what is wrong with them; `Step` writes
+        its answer itself, so as to know when it is written."""
+        unary = grpc.unary_unary_rpc_method_handler
+        kinds = {"Step": grpc.unary_stream_rpc_method_handler, "Watch": grpc.unary_stream_rpc_method_handler}
+        kinds["Steps"] = grpc.stream_stream_rpc_method_handler
+        methods = {
+            name: kinds.get(name, unary)(getattr(self, name), response_serializer=serialized) for name in METHODS
+        }
+        return grpc.method_handlers_generic_handler(SERVICE.full_name, methods)
 
     def end_step_streams(self) -> None:
         """Begin no more steps of streams; each stream ends after those under way."""
@@ -98,40 +120,60 @@ class EnvService(pb_grpc.EnvServiceServicer):
             split=convert.split_from_pb(request.split),
             options=convert.options_from_pb(request.options),
             client=context.peer(),
+            request_id=request.request_id,
         )
         return convert.reset_to_pb(result)
 
     @_answers
-    async def Step(self, request: pb.StepRequest, context: object) -> pb.StepResponse:  # noqa: N802
-        return await self._step(request)
+    async def Step(self, request: pb.StepRequest, context: Context) -> None:  # noqa: N802
+        answer = await self._step(request)
+        async with self._unwritten.holding(answer.size_bytes):
+            await written(context.write(b"".join(answer.parts)))
 
-    async def _step(self, request: pb.StepRequest) -> pb.StepResponse:
+    async def _step(self, request: pb.StepRequest) -> Answer:
         calls = convert.calls_from_pb(request.calls)
-        played, lease_expiry_s = await self._manager.step(request.session, request.seq, calls)
-        return convert.step_to_pb(played.result, lease_expiry_s=lease_expiry_s, with_bytes=played.with_bytes)
+        stored, lease_expiry_s = await self._manager.step(request.session, request.seq, calls)
+        data = stored.serialized or convert.step_to_pb(stored.result, with_bytes=stored.with_bytes).SerializeToString()
+        if stored.answered:
+            stored.serialized = data
+        stored.answered = True
+        # Parts of a message that follow each other are merged by whoever reads it.
+        return Answer((data, pb.StepResponse(lease_expiry_s=lease_expiry_s).SerializeToString()))
 
-    async def Steps(self, requests: AsyncIterator[pb.StepsRequest], context: Context) -> None:  # noqa: N802
-        stream = StepStream(self._step_or_status, max_under_way=self._manager.limits.max_sessions)
+    async def Steps(self, requests: AsyncIterator[bytes], context: Context) -> None:  # noqa: N802
+        limits = self._manager.limits
+        stream = StepStream(
+            self._step_or_status,
+            max_under_way=limits.max_sessions,
+            max_request_bytes=limits.max_request_bytes,
+            unwritten=self._unwritten,
+            outage_grace_s=limits.outage_grace_s,
+        )
         self._step_streams.add(stream)
         try:
             await stream.serve(requests, context.write)
+        except RLFactoryError as error:
+            await _abort(context, "Steps", error)
         finally:
             self._step_streams.discard(stream)
 
-    async def _step_or_status(self, request: pb.StepRequest) -> pb.StepResponse | bytes:
+    async def _step_or_status(self, request: pb.StepRequest) -> Answer:
         try:
             return await self._step(request)
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
-            return to_bytes(_ours(error, "Step"))
+            return Answer((to_bytes(_ours(error, "Step")),), failed=True)
 
     @_answers
     async def Fork(self, request: pb.ForkRequest, context: object) -> pb.ForkResponse:  # noqa: N802
-        results = await self._manager.fork(request.session, request.n)
+        results = await self._manager.fork(request.session, request.n, request_id=request.request_id)
         return pb.ForkResponse(sessions=[convert.reset_to_pb(result) for result in results])
 
     @_answers
     async def Close(self, request: pb.CloseRequest, context: object) -> pb.CloseResponse:  # noqa: N802
-        await self._manager.close(request.session)
+        if request.request_id:
+            self._manager.drop_request(request.request_id)
+        else:
+            await self._manager.close(request.session)
         return pb.CloseResponse()
 
     @_answers
@@ -155,13 +197,12 @@ class EnvService(pb_grpc.EnvServiceServicer):
             starts_paused_s=pool.starts_paused_s if pool else 0.0,
         )
 
-    async def Watch(  # noqa: N802
-        self, request: pb.WatchRequest, context: Context
-    ) -> AsyncIterator[pb.Event]:
+    async def Watch(self, data: bytes, context: Context) -> AsyncIterator[pb.Event]:  # noqa: N802
         try:
+            request: pb.WatchRequest = parsed(pb.WatchRequest, data)
             events = self._manager.events.watch(request.session)
         except RLFactoryError as error:
-            await _abort(context, error)
+            await _abort(context, "Watch", error)
         await context.send_initial_metadata((WATCHING,))  # tells the client that it misses nothing from here on
         async for event in events:
             yield pb.Event(**asdict(event))

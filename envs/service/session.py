@@ -7,6 +7,8 @@ further step raises that failure: a void episode has no reward.
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -54,13 +56,16 @@ OBSERVE_SHARE: Final = 0.25
 LEAST_TIMEOUT_S: Final = 0.001
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class StoredStep:
     """One step as it is stored for callers that ask again."""
 
     result: StepResult
     with_bytes: bool
     """The client has not had this image before."""
+    answered: bool = False
+    serialized: bytes = b""
+    """Its answer on the wire, once it has been asked for again: all who ask are given the same bytes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -242,7 +247,9 @@ class Session:
             limit = self.episode.limits.max_calls_per_step
             if len(calls) > limit:
                 raise LimitExceeded(f"{len(calls)} calls in one step; max_calls_per_step is {limit}")
-        fingerprint = [(call.id, call.name, dict(call.arguments)) for call in calls]
+        # By its JSON: Python takes 1, 1.0 and True for equal. As a digest: arguments may be large.
+        said = json.dumps([(each.id, each.name, each.arguments, each.unreadable) for each in calls], sort_keys=True)
+        fingerprint = hashlib.sha256(said.encode()).digest()
         return await self._once.run(seq, fingerprint, lambda: self._play_or_void(seq, calls))
 
     def require_running(self) -> None:
@@ -256,12 +263,16 @@ class Session:
             raise self.void.with_traceback(None)
 
     async def _play_or_void(self, seq: int, calls: Sequence[ToolCall]) -> StoredStep:
+        begun = False
         try:
             async with self.lock:
+                begun = True
                 return await self._play(calls)
         except DeviceError as error:
             raise self._end_as_void(device_failure(error, f"step {seq}"), problem=str(error)) from error
         except asyncio.CancelledError:
+            if not begun and not self._closing:
+                raise  # nothing was done, and nothing is unknown
             reason = InfrastructureError(f"step {seq} was cancelled; what it did is unknown")
             raise self._end_as_void(reason) from None
         except RLFactoryError as error:

@@ -7,11 +7,13 @@ more than most steps.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
-from functools import partial
 from typing import Any, Final
 
-from rlfactory.envs.api.errors import InfrastructureError
+from rlfactory.envs.api.errors import InfrastructureError, LimitExceeded
+from rlfactory.envs.service.unwritten import Unwritten, written
+from rlfactory.envs.wire.encoding import Answer, outcomes, parsed
 from rlfactory.envs.wire.faults import to_bytes
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
@@ -19,22 +21,39 @@ LEAST_OUTCOMES: Final = 16
 """That one message takes, if there are so many, and a quarter of those that wait where that is more. All at once would
 save little, and sessions that travel together wait for each other from then on; too few, and they queue up here."""
 MAX_MESSAGE_BYTES: Final = 8 << 20
-"""Of pictures and trees in one message; a single outcome may be larger."""
+"""Of outcomes in one message; a single one may be larger."""
+MAX_WAITING_BYTES: Final = 16 << 20
+"""Of outcomes that wait to be written: beyond that, nothing more is read."""
 
-Answer = Callable[[pb.StepRequest], Awaitable[pb.StepResponse | bytes]]
-"""Carries out a step: its response, or its failure as a serialized google.rpc.Status."""
+AnswerStep = Callable[[pb.StepRequest], Awaitable[Answer]]
+"""Carries out a step."""
 
 
 class StepStream:
-    """One stream of steps. Steps under way are bounded: beyond that, nothing more is read."""
+    """One stream of steps. Those whose outcomes are not written yet are bounded: beyond that, nothing more is read."""
 
-    def __init__(self, answer: Answer, *, max_under_way: int) -> None:
+    def __init__(
+        self,
+        answer: AnswerStep,
+        *,
+        max_under_way: int,
+        max_request_bytes: int,
+        unwritten: Unwritten,
+        outage_grace_s: float,
+    ) -> None:
+        """Args: outage_grace_s: how long steps go on when the stream has broken."""
         self._answer = answer
         self._places = asyncio.Semaphore(max_under_way)
-        self._under_way: dict[int, asyncio.Task[None]] = {}
-        """By number, without those that the client has given up."""
-        self._outcomes: list[pb.StepOutcome] = []
+        self._max_request_bytes = max_request_bytes
+        self._unwritten = unwritten
+        self._outage_grace_s = outage_grace_s
+        self._tasks: dict[asyncio.Task[Answer], int] = {}
+        """With their numbers; without those that the client has given up."""
+        self._answers: deque[tuple[int, Answer]] = deque()
+        self._bytes = 0
+        """Of `_answers`."""
         self._changed = asyncio.Event()
+        self._drained = asyncio.Event()
         self._reading: asyncio.Task[None] | None = None
 
     def end(self) -> None:
@@ -42,59 +61,80 @@ class StepStream:
         if self._reading is not None:
             self._reading.cancel()
 
-    async def serve(self, requests: AsyncIterator[pb.StepsRequest], write: Callable[[Any], Awaitable[None]]) -> None:
-        """Carry out what is asked for until the client asks no more; cancelled, the steps under way are given up."""
+    async def serve(self, requests: AsyncIterator[bytes], write: Callable[[Any], Awaitable[None]]) -> None:
+        """Carry out what is asked for until the client asks no more; when it breaks, steps under way go on for a while.
+
+        Raises: TaskError: the client sent what is no message. LimitExceeded: it does not read.
+        """
         self._reading = asyncio.create_task(self._read(requests), name="steps: read")
         self._reading.add_done_callback(lambda _: self._changed.set())
         try:
-            while self._under_way or self._outcomes or not self._reading.done():
+            while self._tasks or self._answers or not self._reading.done():
                 await self._changed.wait()
                 self._changed.clear()
-                while self._outcomes:
-                    await write(pb.StepsResponse(outcomes=self._next_batch()))
+                while self._answers:
+                    batch = self._next_batch()
+                    size_bytes = sum(answer.size_bytes for _, answer in batch)
+                    async with self._unwritten.holding(size_bytes):
+                        await written(write(outcomes(batch)))
+                    for _ in batch:
+                        self._places.release()
+            if not self._reading.cancelled():
+                self._reading.result()
         finally:
             self._reading.cancel()
-            for number in tuple(self._under_way):
-                self._give_up(number)
+            loop = asyncio.get_running_loop()
+            for task in self._tasks:
+                loop.call_later(self._outage_grace_s, task.cancel)
 
-    async def _read(self, requests: AsyncIterator[pb.StepsRequest]) -> None:
-        async for request in requests:
-            for number in request.given_up:
-                self._give_up(number)
+    async def _read(self, requests: AsyncIterator[bytes]) -> None:
+        async for data in requests:
+            request: pb.StepsRequest = parsed(pb.StepsRequest, data)
+            if request.given_up:
+                given_up = set(request.given_up)
+                for task in [task for task, number in self._tasks.items() if number in given_up]:
+                    del self._tasks[task]
+                    task.cancel()
             for each in request.steps:
                 await self._places.acquire()
-                task = asyncio.create_task(self._step(each.number, each.step), name="step of a stream")
-                self._under_way[each.number] = task
-                task.add_done_callback(partial(self._ended, each.number))
+                while self._bytes > MAX_WAITING_BYTES:
+                    self._drained.clear()
+                    await self._drained.wait()
+                size = each.ByteSize() if len(data) > self._max_request_bytes else 0
+                step = self._answer(each.step) if size <= self._max_request_bytes else self._too_large(size)
+                task = asyncio.create_task(step, name="step of a stream")  # type: ignore[arg-type]
+                self._tasks[task] = each.number
+                task.add_done_callback(self._ended)
 
-    def _give_up(self, number: int) -> None:
-        task = self._under_way.pop(number, None)
-        if task is not None:
-            task.cancel()
+    async def _too_large(self, size: int) -> Answer:
+        limit = self._max_request_bytes
+        return _failed(LimitExceeded(f"the step has {size} bytes; max_request_bytes is {limit}"))
 
-    async def _step(self, number: int, request: pb.StepRequest) -> None:
-        outcome = await self._answer(request)
-        if isinstance(outcome, bytes):
-            self._outcomes.append(pb.StepOutcome(number=number, status=outcome))
-        else:
-            self._outcomes.append(pb.StepOutcome(number=number, response=outcome))
-
-    def _ended(self, number: int, task: asyncio.Task[None]) -> None:
-        self._places.release()
+    def _ended(self, task: asyncio.Task[Answer]) -> None:
+        number = self._tasks.pop(task, None)
+        if number is None:
+            self._places.release()
+            return
+        answer = (
+            _failed(InfrastructureError("the step was cancelled in the service")) if task.cancelled() else task.result()
+        )
+        self._answers.append((number, answer))
+        self._bytes += answer.size_bytes
         self._changed.set()
-        wanted = self._under_way.pop(number, None) is not None
-        if wanted and task.cancelled():
-            status = to_bytes(InfrastructureError("the step was cancelled in the service"))
-            self._outcomes.append(pb.StepOutcome(number=number, status=status))
 
-    def _next_batch(self) -> list[pb.StepOutcome]:
+    def _next_batch(self) -> list[tuple[int, Answer]]:
         """Take outcomes that make one message of bounded size, at least one."""
-        size, count = 0, 0
-        for outcome in self._outcomes[: max(LEAST_OUTCOMES, len(self._outcomes) // 4)]:
-            observation = outcome.response.observation
-            size += len(observation.image.data) + len(observation.tree_xml)
-            if count and size > MAX_MESSAGE_BYTES:
+        batch: list[tuple[int, Answer]] = []
+        size = 0
+        for _ in range(max(LEAST_OUTCOMES, len(self._answers) // 4)):
+            if not self._answers or (batch and size + self._answers[0][1].size_bytes > MAX_MESSAGE_BYTES):
                 break
-            count += 1
-        batch, self._outcomes = self._outcomes[:count], self._outcomes[count:]
+            batch.append(self._answers.popleft())
+            size += batch[-1][1].size_bytes
+        self._bytes -= size
+        self._drained.set()
         return batch
+
+
+def _failed(error: InfrastructureError | LimitExceeded) -> Answer:
+    return Answer((to_bytes(error),), failed=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, get_args
 
 from rlfactory.envs.api.errors import TaskError
@@ -55,6 +55,14 @@ TIMING: Final = ("act_s", "settle_s", "observe_s", "judge_s", "total_s")
 def same(source: object, names: Iterable[str]) -> dict[str, Any]:
     """Return these fields by name."""
     return {name: getattr(source, name) for name in names}
+
+
+MAX_ARGUMENTS_BYTES: Final = 1 << 20
+"""Of one step. Longer ones are cut by clients, and rejected as the model's mistake."""
+TOO_LONG: Final = f" (longer than {MAX_ARGUMENTS_BYTES} bytes, the calls of a step are cut)"
+MAX_NAME_CHARS: Final = 10_000
+MAX_DEPTH: Final = 64
+"""Of lists and objects in arguments: whatever walks through them may do so recursively."""
 
 
 def _known(table: Mapping[E, K], value: E, what: str) -> K:
@@ -145,23 +153,44 @@ def schema_from_pb(message: pb.ToolSchema) -> ToolSchema:
     )
 
 
-def call_to_pb(call: ToolCall) -> pb.ToolCall:
-    """Return the message of a call."""
-    return pb.ToolCall(id=call.id, name=call.name, arguments_json=json.dumps(call.arguments))
+def calls_to_pb(calls: Sequence[ToolCall]) -> list[pb.ToolCall]:
+    """Return the messages of a step's calls. Arguments that cannot travel are cut, for the service to reject them."""
+    arguments = [_json_of(call) for call in calls]
+    if sum(map(len, arguments)) > MAX_ARGUMENTS_BYTES:
+        arguments = [each[: MAX_ARGUMENTS_BYTES // len(arguments)] for each in arguments]
+    return [
+        pb.ToolCall(id=call.id, name=call.name, arguments_json=each)
+        for call, each in zip(calls, arguments, strict=True)
+    ]
+
+
+def _json_of(call: ToolCall) -> str:
+    try:
+        return json.dumps(call.arguments)
+    except (RecursionError, ValueError, TypeError) as error:
+        return f"no JSON: {error}"
 
 
 def calls_from_pb(messages: Iterable[pb.ToolCall]) -> tuple[ToolCall, ...]:
-    """Return the calls; an empty id becomes the call's index.
+    """Return the calls; an empty id becomes the call's index. Arguments that are no JSON object mark it unreadable.
 
-    Raises: TaskError: arguments that are no JSON object, or two calls of the same id.
+    Raises: TaskError: two calls of the same id.
     """
-    calls = tuple(
-        ToolCall(id=message.id or str(index), name=message.name, arguments=_json_object(message.arguments_json))
-        for index, message in enumerate(messages)
-    )
+    calls = tuple(_call_from_pb(message, index) for index, message in enumerate(messages))
     if len({call.id for call in calls}) < len(calls):
-        raise TaskError(f"call ids must differ within a step, got {', '.join(call.id for call in calls)}")
+        raise TaskError(f"call ids must differ within a step, got {', '.join(call.id for call in calls)}"[:500])
     return calls
+
+
+def _call_from_pb(message: pb.ToolCall, index: int) -> ToolCall:
+    name, text = message.name[:MAX_NAME_CHARS], message.arguments_json
+    arguments: Mapping[str, JSON] = {}
+    unreadable = ""
+    try:
+        arguments = _json_object(text)
+    except TaskError as error:
+        unreadable = str(error) + TOO_LONG * (len(text) > MAX_ARGUMENTS_BYTES // 64)
+    return ToolCall(id=message.id or str(index), name=name, arguments=arguments, unreadable=unreadable)
 
 
 def _json_object(text: str) -> Mapping[str, JSON]:
@@ -172,7 +201,24 @@ def _json_object(text: str) -> Mapping[str, JSON]:
         raise TaskError(f"arguments are not JSON: {error}") from None
     if not isinstance(value, dict):
         raise TaskError(f"arguments must be a JSON object, got {type(value).__name__}")
+    if text.count("[") + text.count("{") > MAX_DEPTH and not _is_shallow(value):
+        raise TaskError(f"arguments are nested more than {MAX_DEPTH} deep")
     return value
+
+
+def _is_shallow(value: JSON) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        inner: list[JSON] = []
+        for each in level:
+            if isinstance(each, dict):
+                inner += each.values()
+            elif isinstance(each, list):
+                inner += each
+        if not inner:
+            return True
+        level = inner
+    return False
 
 
 def result_to_pb(result: ToolResult) -> pb.ToolResult:
@@ -220,8 +266,8 @@ def reset_from_pb(message: pb.ResetResponse) -> ResetResult:
     return ResetResult(**same(message, RESET), tools=tools, observation=observation_from_pb(message.observation))
 
 
-def step_to_pb(result: StepResult, *, lease_expiry_s: float, with_bytes: bool) -> pb.StepResponse:
-    """Return the message of a step."""
+def step_to_pb(result: StepResult, *, with_bytes: bool) -> pb.StepResponse:
+    """Return the message of a step, without its lease, which differs for each who asks."""
     reward = result.reward
     return pb.StepResponse(
         results=[result_to_pb(each) for each in result.results],
@@ -229,7 +275,6 @@ def step_to_pb(result: StepResult, *, lease_expiry_s: float, with_bytes: bool) -
         reward=pb.Reward(**same(reward, REWARD), parts=reward.parts, side_effects=reward.side_effects),
         state=STATE_TO_PB[result.state],
         timing=pb.Timing(**same(result.timing, TIMING)),
-        lease_expiry_s=lease_expiry_s,
     )
 
 

@@ -8,6 +8,7 @@ Certificates and keys are PEM. `scripts/credentials.sh` makes a set of them.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,8 @@ class ServerTrust:
 
     tokens: tuple[str, ...] = field(default=(), repr=False)
     """Each of them is accepted, so that a token can be replaced without an outage."""
+    tenants: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Whose a token is: sessions belong to a tenant, and others do not see them. Other tokens share a tenant."""
     certificate: bytes = b""
     """The service's certificate chain; with it the service speaks TLS."""
     key: bytes = field(default=b"", repr=False)
@@ -114,7 +117,7 @@ class ServerTrustFiles:
     """Where a `ServerTrust` is kept."""
 
     token_file: Path | None = None
-    """One token a line; blank lines and lines that begin with # mean nothing."""
+    """One token a line, or a tenant's name and a token; blank lines and lines that begin with # mean nothing."""
     certificate: Path | None = None
     key: Path | None = None
     client_ca: Path | None = None
@@ -122,8 +125,10 @@ class ServerTrustFiles:
 
     def load(self, *, token: str = "") -> ServerTrust:
         """Read the files; `token` is accepted beside those of the file. Raises: TaskError: a file cannot be read."""
+        tokens = _read_tokens(self.token_file)
         return ServerTrust(
-            tokens=((token,) if token else ()) + _read_tokens(self.token_file),
+            tokens=((token,) if token else ()) + tuple(tokens),
+            tenants={each: tenant for each, tenant in tokens.items() if tenant},
             certificate=_read(self.certificate),
             key=_read(self.key),
             client_ca=_read(self.client_ca),
@@ -175,11 +180,13 @@ def _check_token(token: str) -> None:
         raise TaskError(f"a token is one word of at least {MIN_TOKEN_CHARS} printable ASCII characters")
 
 
-def _read_tokens(path: Path | None) -> tuple[str, ...]:
+def _read_tokens(path: Path | None) -> dict[str, str]:
+    """Return the tokens of a file in their order, with the tenants they belong to ("" for none)."""
     if path is None:
-        return ()
+        return {}
     lines = (line.strip() for line in _read(path).decode("utf-8", "replace").splitlines())
-    tokens = tuple(line for line in lines if line and not line.startswith("#"))
+    words = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
+    tokens = {each[-1]: each[0] if len(each) == 2 else "" for each in words}
     if not tokens:
         raise TaskError(f"{path} holds no token")
     return tokens

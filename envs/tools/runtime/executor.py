@@ -77,6 +77,8 @@ class Executor:
         max_chars = self._max_output_chars
         if tool is None:
             status, text = ToolStatus.REJECTED, str(UnknownName.of("tool", call.name, self.tools))
+        elif call.unreadable:
+            status, text = ToolStatus.REJECTED, call.unreadable
         else:
             status, text = await self._runtime.run(tool, call, deadline - started)
             max_chars = min(max_chars, tool.policy.max_output_chars or max_chars)
@@ -105,6 +107,8 @@ def _result(call: ToolCall, status: ToolStatus, text: str) -> ToolResult:
 
 def shorten(text: str, max_chars: int) -> str:
     """Return the text, or its head and tail with a note of how much was cut out between them."""
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode()  # half a surrogate pair is no character, and cannot be sent
     if len(text) <= max_chars:
         return text
     head = max_chars // 2

@@ -7,15 +7,21 @@ from typing import Final
 
 from rlfactory.envs.tools.sql.database import Dialect
 
-FENCED: Final = re.compile(r"\A```(?:sql\w*)?\s*\n(?P<sql>.*?)\n?```\Z", re.DOTALL | re.IGNORECASE)
-MAX_PARSED_CHARS: Final = 4_000
+FENCE: Final = "```"
+LANGUAGE: Final = re.compile(r"(?:sql\w*)?[^\S\n]*", re.IGNORECASE)
+"""What may stand behind the opening fence. Linear, as every pattern has to be that reads what a model wrote."""
+MAX_PARSED_CHARS: Final = 2_000
 """Longer queries are not parsed for a better message: parsing takes the service's own time."""
 
 
 def bare(text: str) -> str:
     """Return the query of an answer: without a Markdown fence, the semicolon at its end and white space around it."""
-    fenced = FENCED.match(text.strip())
-    return (fenced["sql"] if fenced else text).strip().removesuffix(";").rstrip()
+    text = text.strip()
+    if text.startswith(FENCE) and text.endswith(FENCE):
+        language, newline, query = text[len(FENCE) : -len(FENCE)].partition("\n")
+        if newline and LANGUAGE.fullmatch(language):
+            text = query.strip()
+    return text.removesuffix(";").rstrip()
 
 
 def is_ordered(sql: str, dialect: Dialect) -> bool:

@@ -10,7 +10,7 @@ from rlfactory.envs.tools.arguments import object_schema, read_text, refuse_unkn
 from rlfactory.envs.tools.runtime.policy import ToolPolicy
 from rlfactory.envs.tools.sql.database import Database, Dialect
 from rlfactory.envs.tools.sql.rows import BLOB_MARK, FailureKind, QueryFailed, Rows, Value
-from rlfactory.envs.tools.sql.statement import bare, explained
+from rlfactory.envs.tools.sql.statement import bare
 from rlfactory.envs.tools.sql.workers import SqlWorkers
 from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolError, ToolFactory
 
@@ -43,7 +43,7 @@ class SqlTool(Tool):
         try:
             rows = await self._workers.run(self._database, query, timeout_s=timeout_s, max_rows=MAX_SHOWN_ROWS)
         except QueryFailed as failure:
-            words = explained(failure.message, query, self._database.dialect)
+            words = await self._workers.explained(failure.message, query, self._database.dialect)
             match failure.kind:
                 case FailureKind.TIMEOUT:
                     raise TimeoutError(words) from None

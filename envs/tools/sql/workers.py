@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Final, Self
 
 from rlfactory.envs.api.errors import EnvironmentFault, InfrastructureError
+from rlfactory.envs.tools.runtime.threads import in_thread
 from rlfactory.envs.tools.sql.compare import Comparison
-from rlfactory.envs.tools.sql.database import Database, DuckDbFile, PostgresServer, SqliteBytes, SqliteFile
+from rlfactory.envs.tools.sql.database import Database, Dialect, DuckDbFile, PostgresServer, SqliteBytes, SqliteFile
 from rlfactory.envs.tools.sql.limits import SqlLimits
 from rlfactory.envs.tools.sql.rows import FailureKind, QueryFailed, Rows
+from rlfactory.envs.tools.sql.statement import explained
 from rlfactory.envs.tools.sql.wire import LENGTHS, MAX_HEADER_BYTES, Message, pack
 from rlfactory.processes.child import Child
 from rlfactory.processes.errors import ProcessError, ProgramEnded
@@ -75,6 +77,7 @@ class SqlWorkers:
         self._starting: list[asyncio.Task[_Process]] = []
         self._work: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._parsing = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -126,6 +129,20 @@ class SqlWorkers:
             reason=answer["reason"],
             failure=FailureKind(answer["kind"]) if answer["kind"] else None,
         )
+
+    async def explained(self, message: str, sql: str, dialect: Dialect) -> str:
+        """As `statement.explained`, beside the event loop. While one query is parsed, others get the bare message."""
+        if self._parsing:
+            return message
+        self._parsing = True
+
+        def parse() -> str:
+            try:
+                return explained(message, sql, dialect)
+            finally:
+                self._parsing = False
+
+        return await in_thread(parse)
 
     async def close(self) -> None:
         """End all workers. Idempotent."""

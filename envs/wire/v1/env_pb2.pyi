@@ -90,16 +90,18 @@ class Task(_message.Message):
     def __init__(self, name: _Optional[str] = ..., suite: _Optional[str] = ..., description: _Optional[str] = ..., apps: _Optional[_Iterable[str]] = ..., splits: _Optional[_Iterable[str]] = ..., max_turns: _Optional[int] = ..., tools: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ResetRequest(_message.Message):
-    __slots__ = ("task", "seed", "split", "options")
+    __slots__ = ("task", "seed", "split", "options", "request_id")
     TASK_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
     SPLIT_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     task: str
     seed: int
     split: str
     options: Options
-    def __init__(self, task: _Optional[str] = ..., seed: _Optional[int] = ..., split: _Optional[str] = ..., options: _Optional[_Union[Options, _Mapping]] = ...) -> None: ...
+    request_id: str
+    def __init__(self, task: _Optional[str] = ..., seed: _Optional[int] = ..., split: _Optional[str] = ..., options: _Optional[_Union[Options, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class Options(_message.Message):
     __slots__ = ("image_format", "image_quality", "max_pixels", "multiple_px", "without_image", "with_tree", "coordinates", "max_turns", "lease_s", "step_timeout_s", "group")
@@ -305,12 +307,14 @@ class StepOutcome(_message.Message):
     def __init__(self, number: _Optional[int] = ..., response: _Optional[_Union[StepResponse, _Mapping]] = ..., status: _Optional[bytes] = ...) -> None: ...
 
 class ForkRequest(_message.Message):
-    __slots__ = ("session", "n")
+    __slots__ = ("session", "n", "request_id")
     SESSION_FIELD_NUMBER: _ClassVar[int]
     N_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     session: str
     n: int
-    def __init__(self, session: _Optional[str] = ..., n: _Optional[int] = ...) -> None: ...
+    request_id: str
+    def __init__(self, session: _Optional[str] = ..., n: _Optional[int] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class ForkResponse(_message.Message):
     __slots__ = ("sessions",)
@@ -319,10 +323,12 @@ class ForkResponse(_message.Message):
     def __init__(self, sessions: _Optional[_Iterable[_Union[ResetResponse, _Mapping]]] = ...) -> None: ...
 
 class CloseRequest(_message.Message):
-    __slots__ = ("session",)
+    __slots__ = ("session", "request_id")
     SESSION_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     session: str
-    def __init__(self, session: _Optional[str] = ...) -> None: ...
+    request_id: str
+    def __init__(self, session: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class CloseResponse(_message.Message):
     __slots__ = ()

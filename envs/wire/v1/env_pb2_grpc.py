@@ -93,7 +93,8 @@ class EnvServiceServicer:
 
     def Reset(self, request, context):
         """Begin an episode: lease a phone where the task needs one, bring it to the state of (task, seed), observe.
-        Not idempotent: a retry begins another session; the lost one ends with its lease.
+        With a request_id at most once: a repeated one returns the session that was begun. Without one a retry begins
+        another session; the lost one ends with its lease.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -232,7 +232,7 @@ async def test_a_fork_that_lacks_phones_makes_none_and_keeps_none():
         with pytest.raises(LimitExceeded, match="need 4 phones; phones is 3"):
             await session.fork(3)
         async with client.session("bench.file", seed=1):
-            with pytest.raises(LimitExceeded, match="no phone became free"):
+            with pytest.raises(LimitExceeded, match="no 2 phones became free"):
                 await session.fork(2)
             assert server.manager.sessions == 2
         children = await session.fork(2)

@@ -126,7 +126,7 @@ async def test_the_deadline_of_the_call_reaches_the_tool(serve, call, bench):
     async with serve(orphan_grace_s=0.01) as (_, client):
         begun = await client.reset("bench.talk", seed=0)
         stub = client._open_stub()
-        request = pb.StepRequest(session=begun.session, seq=1, calls=[convert.call_to_pb(call("free", do="wait"))])
+        request = pb.StepRequest(session=begun.session, seq=1, calls=convert.calls_to_pb([call("free", do="wait")]))
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await stub.Step(request, timeout=1.0)
         assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED

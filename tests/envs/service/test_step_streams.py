@@ -11,7 +11,7 @@ from rlfactory.envs.api.errors import InfrastructureError, OutOfOrder
 from rlfactory.envs.client import ClientConfig, RetryPolicy
 from rlfactory.envs.client.client import DEADLINE_SLACK_S
 from rlfactory.envs.service import step_stream
-from rlfactory.envs.wire.convert import call_to_pb
+from rlfactory.envs.wire.convert import calls_to_pb
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 from rlfactory.envs.wire.v1 import env_pb2_grpc as pb_grpc
 
@@ -86,7 +86,7 @@ async def test_no_more_steps_are_read_than_a_service_may_have_under_way(serve, c
                 pb.NumberedStep(
                     number=number,
                     step=pb.StepRequest(
-                        session=sessions[number % 2], seq=1, calls=[call_to_pb(call("free", do="wait", text="x"))]
+                        session=sessions[number % 2], seq=1, calls=calls_to_pb([call("free", do="wait", text="x")])
                     ),
                 )
                 for number in range(6)

@@ -131,7 +131,7 @@ def test_observations(value):
 
 @given(steps)
 def test_steps(value):
-    assert convert.step_from_pb(convert.step_to_pb(value, lease_expiry_s=1.0, with_bytes=True)) == value
+    assert convert.step_from_pb(convert.step_to_pb(value, with_bytes=True)) == value
 
 
 @given(resets)
@@ -146,7 +146,7 @@ def test_tasks(value):
 
 @given(calls)
 def test_calls(value):
-    assert convert.calls_from_pb([convert.call_to_pb(value)]) == (value,)
+    assert convert.calls_from_pb(convert.calls_to_pb([value])) == (value,)
 
 
 def test_unset_options_are_the_defaults():
@@ -166,10 +166,12 @@ def test_calls_without_ids_are_numbered():
     assert made[0].arguments == {}
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", '"a"', "null", "[" * 100_000, "\x00"])
-def test_arguments_that_are_no_json_object_are_refused(text):
-    with pytest.raises(errors.TaskError, match="arguments"):
-        convert.calls_from_pb([pb.ToolCall(name="a", arguments_json=text)])
+@pytest.mark.parametrize(
+    "text", ["{", "[1]", '"a"', "null", "[" * 100_000, "\x00", '{"a":' + "[" * 70 + "]" * 70 + "}"]
+)
+def test_arguments_that_are_no_json_object_make_a_call_that_is_rejected(text):
+    (read,) = convert.calls_from_pb([pb.ToolCall(name="phone", arguments_json=text)])
+    assert "arguments" in read.unreadable
 
 
 def test_undefined_enumerators_are_refused():
