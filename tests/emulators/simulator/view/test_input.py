@@ -25,22 +25,24 @@ def press(phone: Phone, code: str) -> None:
     phone.tap(node.x + node.width // 2, node.y + node.height // 2)
 
 
+def texts(phone: Phone) -> list[str]:
+    return [node.text for node in phone.ui_tree().walk()]
+
+
+def tap_text(phone: Phone, text: str) -> None:
+    phone.tap(*next(node for node in phone.ui_tree().walk() if node.text == text).bounds.center)
+
+
 def find(phone: Phone, key: str) -> Node:
     node = phone.scene().find(key)
     assert node is not None
     return node
 
 
-@pytest.fixture
-def shown() -> tuple[Phone, Gallery]:
-    return gallery_phone()
-
-
 # --- touches
 
 
-def test_a_tap_on_a_row_toggles_its_switch(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_a_tap_on_a_row_toggles_its_switch(phone: Phone, gallery: Gallery) -> None:
     tap_key(phone, "wifi")
     assert gallery.switched
     tap_key(phone, "wifi_switch")
@@ -49,14 +51,12 @@ def test_a_tap_on_a_row_toggles_its_switch(shown: tuple[Phone, Gallery]) -> None
     assert gallery.ticked
 
 
-def test_disabled_rows_do_nothing(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_disabled_rows_do_nothing(phone: Phone, gallery: Gallery) -> None:
     tap_key(phone, "off")
     assert gallery.events == []
 
 
-def test_short_and_long_presses_differ(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_short_and_long_presses_differ(phone: Phone, gallery: Gallery) -> None:
     phone.swipe(270, 800, 270, 600)
     node = find(phone, "hello")
     phone.tap(node.x + 5, node.y + 5)
@@ -66,8 +66,7 @@ def test_short_and_long_presses_differ(shown: tuple[Phone, Gallery]) -> None:
 
 
 @pytest.mark.parametrize("size", [(224, 448), (540, 1200), (1080, 2400), (1440, 3200)])
-def test_the_ends_of_a_slider_are_reached_exactly(size: tuple[int, int]) -> None:
-    phone, gallery = gallery_phone(*size)
+def test_the_ends_of_a_slider_are_reached_exactly(phone: Phone, gallery: Gallery, size: tuple[int, int]) -> None:
     phone.swipe(size[0] // 2, size[1] // 2, size[0] // 2, size[1] // 4)
     node = find(phone, "slider")
     left, right = slider_track(node, phone.scene().context)
@@ -96,8 +95,7 @@ def test_a_swipe_scrolls_by_its_length_within_the_ends(swipes: list[tuple[int, i
         assert gallery.scroll_px.get("list", 0) == offset
 
 
-def test_what_is_scrolled_away_cannot_be_tapped(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_what_is_scrolled_away_cannot_be_tapped(phone: Phone, gallery: Gallery) -> None:
     phone.swipe(4, 900, 4, 300)
     bar = find(phone, "more")
     phone.tap(4, bar.y + 2)
@@ -105,22 +103,19 @@ def test_what_is_scrolled_away_cannot_be_tapped(shown: tuple[Phone, Gallery]) ->
     assert gallery.scroll_px["list"] == 600
 
 
-def test_the_margin_around_a_floating_button_lets_touches_through(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_the_margin_around_a_floating_button_lets_touches_through(phone: Phone, gallery: Gallery) -> None:
     fab = find(phone, "fab")
     phone.swipe(fab.x + 5, fab.y - 5, fab.x + 5, fab.y - 105)
     assert gallery.scroll_px["list"] == 100
     assert gallery.popup == ""
 
 
-def test_the_menu_key_opens_the_overflow_menu(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_the_menu_key_opens_the_overflow_menu(phone: Phone, gallery: Gallery) -> None:
     phone.key("MENU")
     assert gallery.popup == "menu"
 
 
-def test_drags_and_swipes_reach_the_widget(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_drags_and_swipes_reach_the_widget(phone: Phone, gallery: Gallery) -> None:
     phone.swipe(4, 900, 4, 400)
     one, other = find(phone, "card0"), find(phone, "card4")
     phone.drag(one.x + 5, one.y + 5, other.x + 5, other.y + 5)
@@ -128,8 +123,7 @@ def test_drags_and_swipes_reach_the_widget(shown: tuple[Phone, Gallery]) -> None
     assert gallery.events == ["card0->card4", "card0 right"]
 
 
-def test_touches_off_the_screen_are_ignored(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_touches_off_the_screen_are_ignored(phone: Phone, gallery: Gallery) -> None:
     before = phone.scene().digest
     for x, y in [(-1, 5), (5, 1200), (540, 5)]:
         phone.tap(x, y)
@@ -142,8 +136,7 @@ def test_touches_off_the_screen_are_ignored(shown: tuple[Phone, Gallery]) -> Non
 # --- dialogs and menus
 
 
-def test_a_tap_beside_a_dialog_closes_it(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_a_tap_beside_a_dialog_closes_it(phone: Phone, gallery: Gallery) -> None:
     tap_key(phone, "fab")
     assert gallery.popup == "dialog"
     phone.tap(10, 100)
@@ -151,18 +144,15 @@ def test_a_tap_beside_a_dialog_closes_it(shown: tuple[Phone, Gallery]) -> None:
     assert not gallery.switched
 
 
-def test_dialog_actions_and_menu_entries_act(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_dialog_actions_and_menu_entries_act(phone: Phone, gallery: Gallery) -> None:
     tap_key(phone, "fab")
     tap_key(phone, "android:id/button1")
     tap_key(phone, "more")
-    entry = next(node for node in phone.ui_tree().walk() if node.text == "Delete")
-    phone.tap(*entry.bounds.center)
+    tap_text(phone, "Delete")
     assert gallery.events == ["OK", "Delete"]
 
 
-def test_back_closes_keyboard_then_dialog_then_app(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_back_closes_keyboard_then_dialog_then_app(phone: Phone, gallery: Gallery) -> None:
     tap_key(phone, "fab")
     assert phone.scene().layer("keyboard") is not None
     phone.key("BACK")
@@ -178,8 +168,7 @@ def test_back_closes_keyboard_then_dialog_then_app(shown: tuple[Phone, Gallery])
 
 
 @pytest.mark.parametrize("shift", [False, True])
-def test_every_letter_key_types_its_letter(shift: bool) -> None:
-    phone, gallery = gallery_phone()
+def test_every_letter_key_types_its_letter(phone: Phone, gallery: Gallery, shift: bool) -> None:
     tap_key(phone, "title")
     expected = ""
     for letter in "".join(LETTERS):
@@ -191,8 +180,7 @@ def test_every_letter_key_types_its_letter(shift: bool) -> None:
     assert gallery.title == expected
 
 
-def test_symbol_pages_and_space_type(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_symbol_pages_and_space_type(phone: Phone, gallery: Gallery) -> None:
     tap_key(phone, "title")
     press(phone, "page:symbols")
     for symbol in "".join(SYMBOLS):
@@ -207,8 +195,7 @@ def test_symbol_pages_and_space_type(shown: tuple[Phone, Gallery]) -> None:
     assert gallery.title == "".join(SYMBOLS) + " " + "".join(MORE_SYMBOLS)[:-1] + "z"
 
 
-def test_enter_moves_on_and_makes_lines(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_enter_moves_on_and_makes_lines(phone: Phone, gallery: Gallery) -> None:
     tap_key(phone, "title")
     phone.type_text("A title\nthree")
     assert gallery.title == "A title"
@@ -218,8 +205,7 @@ def test_enter_moves_on_and_makes_lines(shown: tuple[Phone, Gallery]) -> None:
     assert gallery.body == "one\ntwothree\nx"
 
 
-def test_control_a_then_delete_clears_the_field(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_control_a_then_delete_clears_the_field(phone: Phone, gallery: Gallery) -> None:
     tap_key(phone, "body")
     phone.key("A", META_CTRL_ON)
     assert gallery.body == "one\ntwo"
@@ -231,8 +217,7 @@ def test_control_a_then_delete_clears_the_field(shown: tuple[Phone, Gallery]) ->
     assert gallery.body == "x"
 
 
-def test_the_cursor_moves_and_both_deletes_delete(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_the_cursor_moves_and_both_deletes_delete(phone: Phone, gallery: Gallery) -> None:
     tap_key(phone, "body")
     for name in ("MOVE_END", "DPAD_UP", "MOVE_HOME", "DPAD_RIGHT", "DEL", "FORWARD_DEL"):
         phone.key(name)
@@ -257,15 +242,13 @@ def test_the_cursor_moves_and_both_deletes_delete(shown: tuple[Phone, Gallery]) 
         ("SPACE", 0, " "),
     ],
 )
-def test_hardware_keys_type(name: str, meta: int, typed: str) -> None:
-    phone, gallery = gallery_phone()
+def test_hardware_keys_type(phone: Phone, gallery: Gallery, name: str, meta: int, typed: str) -> None:
     tap_key(phone, "title")
     phone.key(name, meta)
     assert gallery.title == typed
 
 
-def test_a_tap_sets_the_cursor_where_it_is(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_a_tap_sets_the_cursor_where_it_is(phone: Phone, gallery: Gallery) -> None:
     tap_key(phone, "title")
     phone.type_text("mmmmmmmmmm")
     node = find(phone, "title")
@@ -276,24 +259,20 @@ def test_a_tap_sets_the_cursor_where_it_is(shown: tuple[Phone, Gallery]) -> None
     assert gallery.title == "<mmmmmmmmmm>"
 
 
-def test_cut_copy_and_paste(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_cut_copy_and_paste(phone: Phone, gallery: Gallery) -> None:
     body = find(phone, "body")
     phone.long_press(body.x + 30, body.y + 30)
-    cut = next(node for node in phone.ui_tree().walk() if node.text == "Cut")
-    phone.tap(*cut.bounds.center)
+    tap_text(phone, "Cut")
     assert gallery.body == ""
     assert phone.system.clipboard == "one\ntwo"
     title = find(phone, "title")
     phone.long_press(title.x + 30, title.y + 30)
-    paste = next(node for node in phone.ui_tree().walk() if node.text == "Paste")
-    phone.tap(*paste.bounds.center)
+    tap_text(phone, "Paste")
     assert gallery.title == "one two"
-    assert all(node.text != "Paste" for node in phone.ui_tree().walk())
+    assert "Paste" not in texts(phone)
 
 
-def test_text_without_a_focused_field_goes_nowhere(shown: tuple[Phone, Gallery]) -> None:
-    phone, gallery = shown
+def test_text_without_a_focused_field_goes_nowhere(phone: Phone, gallery: Gallery) -> None:
     before = phone.scene().digest
     phone.type_text("lost")
     phone.key("DEL")
@@ -301,8 +280,8 @@ def test_text_without_a_focused_field_goes_nowhere(shown: tuple[Phone, Gallery])
     assert gallery.title == ""
 
 
-def test_the_focused_field_is_scrolled_above_the_keyboard() -> None:
-    phone, _ = gallery_phone(540, 800)
+@pytest.mark.parametrize("size", [(540, 800)])
+def test_the_focused_field_is_scrolled_above_the_keyboard(phone: Phone) -> None:
     phone.swipe(4, 600, 4, 560)
     tap_key(phone, "body")
     node, keyboard = find(phone, "body"), phone.scene().layer("keyboard")
@@ -313,15 +292,14 @@ def test_the_focused_field_is_scrolled_above_the_keyboard() -> None:
 # --- the phone's own surfaces
 
 
-def test_home_recents_and_the_shade(shown: tuple[Phone, Gallery]) -> None:
-    phone, _ = shown
+def test_home_recents_and_the_shade(phone: Phone) -> None:
     phone.key("HOME")
     assert "nexuslauncher" in phone.foreground
     phone.key("APP_SWITCH")
     tap_key(phone, "task")
     assert phone.foreground.startswith(PACKAGE)
     phone.swipe(270, 5, 270, 600)
-    assert any(node.text == "Internet" for node in phone.ui_tree().walk())
+    assert "Internet" in texts(phone)
     wifi = phone.state.settings.flag("global", "wifi_on")
     tap_key(phone, "internet")
     assert phone.state.settings.flag("global", "wifi_on") is not wifi
@@ -329,8 +307,7 @@ def test_home_recents_and_the_shade(shown: tuple[Phone, Gallery]) -> None:
     assert phone.state.view.overlay == ""
 
 
-def test_navigation_buttons_press_their_keys(shown: tuple[Phone, Gallery]) -> None:
-    phone, _ = shown
+def test_navigation_buttons_press_their_keys(phone: Phone) -> None:
     bar = phone.scene().layer("navigation")
     assert bar is not None
     back, home, overview = bar.node.children
@@ -342,27 +319,24 @@ def test_navigation_buttons_press_their_keys(shown: tuple[Phone, Gallery]) -> No
     assert "nexuslauncher" in phone.foreground
 
 
-def test_the_drawer_finds_and_opens_apps(shown: tuple[Phone, Gallery]) -> None:
-    phone, _ = shown
+def test_the_drawer_finds_and_opens_apps(phone: Phone) -> None:
     phone.key("HOME")
     phone.swipe(270, 700, 270, 300)
     tap_key(phone, "search_box_input")
     phone.type_text("gal\n")
     assert phone.foreground.startswith(PACKAGE)
     phone.key("HOME")
-    assert all(node.text != "gal" for node in phone.ui_tree().walk())
+    assert "gal" not in texts(phone)
 
 
-def test_closed_recents_are_gone(shown: tuple[Phone, Gallery]) -> None:
-    phone, _ = shown
+def test_closed_recents_are_gone(phone: Phone) -> None:
     phone.key("APP_SWITCH")
     tap_key(phone, "clear_all")
     phone.key("APP_SWITCH")
-    assert any(node.text == "No recent items" for node in phone.ui_tree().walk())
+    assert "No recent items" in texts(phone)
 
 
-def test_a_toast_goes_with_time(shown: tuple[Phone, Gallery]) -> None:
-    phone, _ = shown
+def test_a_toast_goes_with_time(phone: Phone) -> None:
     plain = phone.scene().digest
     phone.system.toast("Saved")
     assert phone.scene().layer("toast") is not None

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rlfactory.emulators.simulator.phone import Phone
 from rlfactory.emulators.simulator.view import widgets as w
 from rlfactory.emulators.simulator.view.compose import Context
 from rlfactory.emulators.simulator.view.drawing.painter import Painter
@@ -13,7 +14,7 @@ from rlfactory.emulators.simulator.view.drawing.text import break_lines, clean, 
 from rlfactory.emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
 from rlfactory.emulators.simulator.view.scene import walk
 from rlfactory.emulators.simulator.view.theme import text_style, theme
-from tests.emulators.simulator.gallery import gallery_phone
+from tests.emulators.simulator.gallery import Gallery
 
 ALIGN = st.sampled_from(["start", "center", "end", "stretch"])
 JUSTIFY = st.sampled_from(["start", "center", "end", "space_between"])
@@ -98,8 +99,7 @@ def test_lines_hold_the_whole_text(text: str, limit: float) -> None:
 @pytest.mark.parametrize(
     "size", [(224, 448), (320, 640), (540, 1200), (720, 1280), (1080, 2400), (1440, 3200), (2400, 1080), (200, 200)]
 )
-def test_every_size_lays_out(size: tuple[int, int]) -> None:
-    phone, gallery = gallery_phone(*size)
+def test_every_size_lays_out(phone: Phone, gallery: Gallery, size: tuple[int, int]) -> None:
     for popup in ("", "menu", "dialog"):
         gallery.popup = popup
         phone.invalidate()

@@ -13,7 +13,7 @@ from rlfactory.emulators.simulator.view.drawing.painter import Operation
 from rlfactory.emulators.simulator.view.drawing.render import Renderer, RendererConfig, damage
 from rlfactory.emulators.simulator.view.drawing.text import clean
 from rlfactory.emulators.simulator.view.scene import Scene
-from tests.emulators.simulator.gallery import gallery_phone
+from tests.emulators.simulator.gallery import Gallery, gallery_phone
 
 WIDTH, HEIGHT = 360, 800
 
@@ -25,6 +25,11 @@ ACTIONS = st.one_of(
     st.tuples(st.just("type"), st.text(max_size=8)),
     st.tuples(st.just("key"), st.sampled_from(["BACK", "DEL", "TAB", "APP_SWITCH", "NOTIFICATION", "ENTER"])),
 )
+
+
+@pytest.fixture
+def size() -> tuple[int, int]:
+    return (WIDTH, HEIGHT)
 
 
 def _act(phone: Phone, action: tuple) -> None:  # type: ignore[type-arg]
@@ -66,16 +71,15 @@ def test_equal_screens_have_equal_digests_and_pixels() -> None:
     assert one.encode(ImageSpec()).digest == other.encode(ImageSpec()).digest
 
 
-def test_different_screens_have_different_digests() -> None:
-    phone, gallery = gallery_phone()
+def test_different_screens_have_different_digests(phone: Phone, gallery: Gallery) -> None:
     before = phone.scene().digest
     gallery.switched = True
     phone.invalidate()
     assert phone.scene().digest != before
 
 
-def test_a_switch_looks_different_on_and_off_even_on_a_tiny_picture() -> None:
-    phone, gallery = gallery_phone(540, 1200)
+@pytest.mark.parametrize("size", [(540, 1200)])
+def test_a_switch_looks_different_on_and_off_even_on_a_tiny_picture(phone: Phone, gallery: Gallery) -> None:
     spec = ImageSpec(format="png", max_pixels=112 * 252, multiple_px=28)
     row = phone.scene().find("wifi")
     assert row is not None
@@ -99,9 +103,8 @@ def test_unchanged_lists_damage_nothing_and_reordered_ones_everything() -> None:
     assert sorted(damage([one], [far]) or []) == [(0, 0, 10, 10), (50, 50, 60, 60)]
 
 
-def test_kept_pictures_are_bounded() -> None:
+def test_kept_pictures_are_bounded(phone: Phone, gallery: Gallery) -> None:
     renderer = Renderer(RendererConfig(cache_bytes=40_000))
-    phone, gallery = gallery_phone(WIDTH, HEIGHT)
     images = []
     for number in range(12):
         gallery.title = f"Number {number}"
@@ -138,16 +141,14 @@ def test_any_text_is_drawn(text: str) -> None:
     assert clean(clean(text)) == clean(text)
 
 
-def test_text_no_font_can_show_is_drawn_as_boxes() -> None:
-    phone, gallery = gallery_phone(WIDTH, HEIGHT)
+def test_text_no_font_can_show_is_drawn_as_boxes(phone: Phone, gallery: Gallery) -> None:
     blank = phone.rgb()
     gallery.title = "👩‍👩‍👧 \ud800 漢字 \x00"
     phone.invalidate()
     assert not np.array_equal(phone.rgb(), blank)
 
 
-def test_a_dark_screen_is_black_and_wakes_up() -> None:
-    phone, _ = gallery_phone(WIDTH, HEIGHT)
+def test_a_dark_screen_is_black_and_wakes_up(phone: Phone) -> None:
     lit = phone.rgb()
     phone.key("SLEEP")
     assert not phone.rgb().any()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from rlfactory.emulators.device.ui import UiNode
 from rlfactory.emulators.simulator.phone import Phone
 from rlfactory.emulators.simulator.view.accessibility import window_tree
 from rlfactory.emulators.simulator.view.compose import Context
 from rlfactory.emulators.simulator.view.layout import Limits, Rect, lay_out, place
 from rlfactory.emulators.simulator.view.widgets import TextField
-from tests.emulators.simulator.gallery import PACKAGE, gallery_phone, tap_key
+from tests.emulators.simulator.gallery import PACKAGE, Gallery, tap_key
 
 
 def by_id(phone: Phone, key: str) -> UiNode:
@@ -21,8 +23,7 @@ def by_text(phone: Phone, text: str) -> UiNode:
     return next(node for node in phone.ui_tree().walk() if node.text == text)
 
 
-def test_a_switch_row_is_what_settings_have() -> None:
-    phone, gallery = gallery_phone()
+def test_a_switch_row_is_what_settings_have(phone: Phone, gallery: Gallery) -> None:
     row = by_id(phone, "wifi")
     assert (row.class_name, row.clickable, row.checkable) == ("android.widget.LinearLayout", True, False)
     title, summary, switch = row.children
@@ -34,8 +35,8 @@ def test_a_switch_row_is_what_settings_have() -> None:
     assert by_id(phone, "wifi_switch").checked
 
 
-def test_widgets_have_androids_classes() -> None:
-    phone, _ = gallery_phone(1080, 2400)
+@pytest.mark.parametrize("size", [(1080, 2400)])
+def test_widgets_have_androids_classes(phone: Phone) -> None:
     found = {node.class_name.rpartition(".")[2] for node in phone.ui_tree().walk()}
     wanted = {"Button", "CheckBox", "EditText", "FrameLayout", "ImageButton", "RadioButton", "ScrollView", "SeekBar"}
     assert wanted <= found
@@ -47,15 +48,10 @@ def test_widgets_have_androids_classes() -> None:
     assert not disabled.clickable
 
 
-def test_fields_tell_text_hint_and_focus() -> None:
-    phone, _ = gallery_phone()
+def test_fields_tell_text_hint_and_focus(phone: Phone) -> None:
     field = by_id(phone, "title")
-    assert (field.class_name, field.text, field.hint, field.focused) == (
-        "android.widget.EditText",
-        "Title",
-        "Title",
-        False,
-    )
+    assert (field.class_name, field.focused) == ("android.widget.EditText", False)
+    assert (field.text, field.hint) == ("Title", "Title")
     tap_key(phone, "title")
     phone.type_text("Milk")
     field = by_id(phone, "title")
@@ -63,23 +59,20 @@ def test_fields_tell_text_hint_and_focus() -> None:
     assert all(node.text != "q" for node in phone.ui_tree().walk()), "the keyboard is no part of the tree"
 
 
-def test_tabs_say_which_is_selected() -> None:
-    phone, _ = gallery_phone()
+def test_tabs_say_which_is_selected(phone: Phone) -> None:
     assert [by_text(phone, text).selected for text in ("One", "Two")] == [True, False]
     phone.tap(*by_text(phone, "Two").bounds.center)
     assert [by_text(phone, text).selected for text in ("One", "Two")] == [False, True]
 
 
-def test_dialogs_are_the_tree_while_they_are_open() -> None:
-    phone, _ = gallery_phone()
+def test_dialogs_are_the_tree_while_they_are_open(phone: Phone) -> None:
     tap_key(phone, "fab")
     texts = [node.text for node in phone.ui_tree().walk() if node.text]
     assert texts == ["New thing", "Name", "Cancel", "OK"]
     assert by_text(phone, "OK").resource_id == "android:id/button1"
 
 
-def test_bounds_are_on_the_screen_and_hit_what_they_name() -> None:
-    phone, gallery = gallery_phone()
+def test_bounds_are_on_the_screen_and_hit_what_they_name(phone: Phone, gallery: Gallery) -> None:
     phone.swipe(4, 1000, 4, 400)
     phone.swipe(4, 1000, 4, 400)
     for node in phone.ui_tree().walk():
@@ -96,8 +89,7 @@ def test_bounds_are_on_the_screen_and_hit_what_they_name() -> None:
         assert gallery.events[-1] == row.resource_id.rpartition("/")[2]
 
 
-def test_status_bar_and_scrolled_away_rows_are_left_out() -> None:
-    phone, _ = gallery_phone()
+def test_status_bar_and_scrolled_away_rows_are_left_out(phone: Phone) -> None:
     nodes = list(phone.ui_tree().walk())
     assert all(node.package == PACKAGE for node in nodes)
     assert all(node.text != "15:34" for node in nodes)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 import struct
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlfactory.emulators.simulator.machine.snapshots import SnapshotStore
-from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
 from rlfactory.emulators.simulator.shell.stdin_use import reads_stdin
 from rlfactory.emulators.simulator.wire.adb_packets import (
     CLSE,
@@ -31,79 +26,7 @@ from rlfactory.emulators.simulator.wire.adb_packets import (
 )
 from rlfactory.emulators.simulator.wire.adbd import AdbDaemon, Stream
 from rlfactory.emulators.simulator.wire.phone_server import PhoneServer
-
-T = 30.0
-"""Seconds within which anything ends, however busy the machine is."""
-
-HELLO = encode(Packet(CNXN, VERSION, MAX_PAYLOAD, b"host::features=shell_v2"))
-
-
-class Peer:
-    """An adb server's end of a transport."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader = reader
-        self.writer = writer
-
-    async def say(self, *packet: int | bytes) -> None:
-        self.writer.write(encode(Packet(*packet)))  # type: ignore[arg-type]
-        await self.writer.drain()
-
-    async def hear(self) -> Packet:
-        async with asyncio.timeout(T):
-            return await read_packet(self.reader)
-
-    async def run(self, number: int, service: bytes) -> bytes:
-        """Open a service and return all it writes."""
-        await self.say(OPEN, number, 0, service + b"\0")
-        data = b""
-        while (packet := await self.hear()).command != CLSE:
-            if packet.command == WRTE and packet.second == number:
-                data += packet.payload
-                await self.say(OKAY, number, packet.first)
-        return data
-
-    async def is_cut_off(self) -> bool:
-        async with asyncio.timeout(T):
-            try:
-                while await self.reader.read(4096):
-                    pass
-            except ConnectionError:
-                pass
-        return True
-
-
-@asynccontextmanager
-async def served() -> AsyncIterator[PhoneServer]:
-    server = PhoneServer(Phone(PhoneConfig(width_px=270, height_px=600)), SnapshotStore())
-    server.phone.system.files.write("/big", b"x" * 3_000_000)
-    await server.start()
-    try:
-        yield server
-    finally:
-        await server.close()
-
-
-@asynccontextmanager
-async def connected(server: PhoneServer, *, hello: bytes = HELLO) -> AsyncIterator[Peer]:
-    assert server.ports is not None
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.ports.adb)
-    peer = Peer(reader, writer)
-    writer.write(hello)
-    try:
-        yield peer
-    finally:
-        writer.close()
-        with contextlib.suppress(OSError):
-            await writer.wait_closed()
-
-
-@asynccontextmanager
-async def greeted() -> AsyncIterator[tuple[PhoneServer, Peer]]:
-    """A phone, and a peer that has had its banner."""
-    async with served() as server, connected(server) as peer:
-        assert (await peer.hear()).command == CNXN
-        yield server, peer
+from tests.emulators.simulator.wire.adb_peer import HELLO, Peer, T, connected, greeted, served
 
 
 async def assert_well(server: PhoneServer) -> None:
@@ -128,16 +51,14 @@ async def test_a_peer_of_an_old_version_gets_checksums_and_small_packets() -> No
         header = await peer.reader.readexactly(HEADER.size)
         *_, length, checksum, _ = HEADER.unpack(header)
         assert sum(await peer.reader.readexactly(length)) == checksum
-        await peer.say(OPEN, 1, 0, b"exec:cat /big\0")
-        assert (await peer.hear()).command == OKAY
+        assert (await peer.open(1, b"exec:cat /big")).command == OKAY
         packet = await peer.hear()
         assert len(packet.payload) <= 4096
 
 
 async def test_one_write_is_in_flight_until_it_is_acknowledged() -> None:
     async with greeted() as (_, peer):
-        await peer.say(OPEN, 7, 0, b"exec:cat /big\0")
-        assert (await peer.hear()).command == OKAY
+        assert (await peer.open(7, b"exec:cat /big")).command == OKAY
         first = await peer.hear()
         assert (first.command, len(first.payload)) == (WRTE, MAX_PAYLOAD)
         with pytest.raises(TimeoutError):
@@ -154,14 +75,12 @@ async def test_one_write_is_in_flight_until_it_is_acknowledged() -> None:
 async def test_a_service_that_does_not_exist_is_refused() -> None:
     async with greeted() as (_, peer):
         for service in (b"jdwp:1", b"tcp:9008", b"localabstract:x", b"nonsense", b""):
-            await peer.say(OPEN, 5, 0, service + b"\0")
-            assert await peer.hear() == Packet(CLSE, 0, 5, b"")
+            assert await peer.open(5, service) == Packet(CLSE, 0, 5, b"")
 
 
 async def test_a_stream_that_closes_does_not_disturb_the_next() -> None:
     async with greeted() as (_, peer):
-        await peer.say(OPEN, 1, 0, b"exec:cat /big\0")
-        opened = await peer.hear()
+        opened = await peer.open(1, b"exec:cat /big")
         await peer.say(CLSE, 1, opened.first)  # takes no answer
         assert await peer.run(2, b"shell:echo next") == b"next\n"
 
@@ -204,8 +123,7 @@ async def test_garbage_cuts_off_its_sender_only(garbage: bytes) -> None:
 
 async def test_a_write_too_many_cuts_off_its_sender() -> None:
     async with greeted() as (server, peer):
-        await peer.say(OPEN, 1, 0, b"shell:cat\0")
-        opened = await peer.hear()
+        opened = await peer.open(1, b"shell:cat")
         server.phone.lock.acquire()
         try:
             for _ in range(4):
@@ -262,8 +180,7 @@ SHELL_STREAMS = st.lists(
 def test_a_stream_of_garbage_ends_that_stream_only(service: bytes, pieces: list[bytes]) -> None:
     async def attack() -> None:
         async with greeted() as (server, peer):
-            await peer.say(OPEN, 1, 0, service + b"\0")
-            opened = await peer.hear()
+            opened = await peer.open(1, service)
             for piece in pieces:
                 if piece:
                     await peer.say(WRTE, 1, opened.first, piece)
@@ -316,8 +233,7 @@ class ShellPeer:
 
     @classmethod
     async def opened(cls, peer: Peer, service: bytes, *, version_2: bool) -> ShellPeer:
-        await peer.say(OPEN, 1, 0, service + b"\0")
-        return cls(peer, (await peer.hear()).first, version_2=version_2)
+        return cls(peer, (await peer.open(1, service)).first, version_2=version_2)
 
     async def type(self, text: bytes) -> None:
         data = b"\0" + struct.pack("<I", len(text)) + text if self._version_2 else text
@@ -377,8 +293,7 @@ async def test_ctrl_d_and_the_end_of_the_stream_leave_the_prompt() -> None:
 
 async def test_logcat_streams_until_its_reader_leaves() -> None:
     async with greeted() as (_, peer):
-        await peer.say(OPEN, 1, 0, b"shell:logcat -v epoch *:S\0")
-        opened = await peer.hear()
+        opened = await peer.open(1, b"shell:logcat -v epoch *:S")
         assert opened.command == OKAY
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1):

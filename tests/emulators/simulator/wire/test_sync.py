@@ -12,44 +12,25 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlfactory.emulators.simulator.machine.snapshots import SnapshotStore
-from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
-from rlfactory.emulators.simulator.wire.adb_packets import (
-    CLSE,
-    CNXN,
-    MAX_PAYLOAD,
-    OKAY,
-    OPEN,
-    VERSION,
-    WRTE,
-    Packet,
-    encode,
-    read_packet,
-)
-from rlfactory.emulators.simulator.wire.phone_server import PhoneServer
+from rlfactory.emulators.simulator.phone import Phone
+from rlfactory.emulators.simulator.wire.adb_packets import CLSE, OKAY, WRTE, Packet
+from tests.emulators.simulator.wire.adb_peer import Peer, connected, greeted
 
 
 class SyncPeer:
     """A client of one `sync:` stream."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-        self._remote = 0
+    def __init__(self, peer: Peer, remote: int) -> None:
+        self._peer = peer
+        self._remote = remote
         self._received = b""
         self.closed = False
-
-    async def open(self) -> None:
-        self._writer.write(encode(Packet(CNXN, VERSION, MAX_PAYLOAD, b"host::")))
-        await read_packet(self._reader)
-        self._writer.write(encode(Packet(OPEN, 1, 0, b"sync:\0")))
-        self._remote = (await read_packet(self._reader)).first
 
     async def send(self, data: bytes) -> None:
         """Write in one packet and wait until it was taken, or the stream was closed."""
         if self.closed:
             return
-        self._writer.write(encode(Packet(WRTE, 1, self._remote, data)))
+        await self._peer.say(WRTE, 1, self._remote, data)
         while (await self._next()).command == WRTE:
             pass
 
@@ -72,11 +53,10 @@ class SyncPeer:
         return True
 
     async def _next(self) -> Packet:
-        async with asyncio.timeout(30):
-            packet = await read_packet(self._reader)
+        packet = await self._peer.hear()
         if packet.command == WRTE:
             self._received += packet.payload
-            self._writer.write(encode(Packet(OKAY, 1, packet.first)))
+            await self._peer.say(OKAY, 1, packet.first)
         elif packet.command == CLSE:
             self.closed = True
         return packet
@@ -85,32 +65,23 @@ class SyncPeer:
 @asynccontextmanager
 async def phone_and_peer() -> AsyncIterator[tuple[SyncPeer, Phone]]:
     """A phone and a client of its sync service; afterwards it serves another as well."""
-    phone = Phone(PhoneConfig(width_px=270, height_px=600))
-    server = PhoneServer(phone, SnapshotStore())
-    port = (await server.start()).adb
-    try:
-        async with sync_peer(port) as peer:
-            yield peer, phone
-        async with sync_peer(port) as other:
-            await assert_well(other)
-    finally:
-        await server.close()
-
-
-@asynccontextmanager
-async def sync_peer(port: int) -> AsyncIterator[SyncPeer]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    peer = SyncPeer(reader, writer)
-    await peer.open()
-    yield peer
-    writer.close()
-    await writer.wait_closed()
+    async with greeted() as (server, peer):
+        yield SyncPeer(peer, (await peer.open(1, b"sync:")).first), server.phone
+        async with connected(server) as other:
+            await other.hear()
+            await assert_well(SyncPeer(other, (await other.open(1, b"sync:")).first))
 
 
 async def assert_well(peer: SyncPeer) -> None:
     await peer.request(b"STAT", "/sdcard")
     name, mode, _, _ = await peer.read("4sIII")
     assert (name, stat.S_ISDIR(mode)) == (b"STAT", True)
+
+
+async def assert_failed(peer: SyncPeer, words: bytes) -> None:
+    name, length = await peer.read("4sI")
+    assert name == b"FAIL"
+    assert words in await peer.read_bytes(length)
 
 
 async def test_files_are_described_in_both_versions() -> None:
@@ -167,15 +138,11 @@ async def test_failures_are_told_and_the_stream_goes_on() -> None:
     async with phone_and_peer() as (peer, _):
         for path, words in (("/nowhere", b"No such file"), ("/sdcard", b"Is a directory")):
             await peer.request(b"RECV", path)
-            name, length = await peer.read("4sI")
-            assert name == b"FAIL"
-            assert words in await peer.read_bytes(length)
+            await assert_failed(peer, words)
         for request, words in (("/sdcard,33188", b"directory"), ("/sdcard/l,41471", b"symbolic"), ("/x,mode", b"bad")):
             await peer.request(b"SEND", request)
             await peer.send(b"DONE" + struct.pack("<I", 0))
-            name, length = await peer.read("4sI")
-            assert name == b"FAIL"
-            assert words in await peer.read_bytes(length)
+            await assert_failed(peer, words)
         await assert_well(peer)
 
 
