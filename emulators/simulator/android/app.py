@@ -1,11 +1,11 @@
 """What an app is to the phone: a package with activities, each a value that builds its screen.
 
-An activity is a plain dataclass whose fields are its saved instance state: it is deep-copied with the phone's
-snapshot, so it may hold data only, never the phone. Everything it does goes through the `System` handed to it.
+An activity is a plain dataclass (each class below `Activity` becomes one) whose fields are its saved instance state:
+it is deep-copied with the phone's snapshot, so it may hold data only, never the phone. Everything it does goes through
+the `System` handed to it.
 
-    @dataclass
     class WifiScreen(Activity):
-        name: ClassVar[str] = ".wifi.WifiSettings"
+        name = ".wifi.WifiSettings"
 
         def build(self, system: System) -> Widget:
             return Scaffold(app_bar=AppBar(title="Wi-Fi", on_back=system.back), body=...)
@@ -13,9 +13,10 @@ snapshot, so it may hold data only, never the phone. Everything it does goes thr
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, dataclass_transform
 
 from rlfactory.emulators.simulator.view.widgets import Dialog, Menu, Widget
 
@@ -34,8 +35,16 @@ class Intent:
     extras: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(kw_only=True)
-class Activity:
+@dataclass_transform(kw_only_default=True)
+class _State:
+    """Makes a dataclass with keywords only of each class below it that has fields of its own."""
+
+    def __init_subclass__(cls) -> None:
+        if inspect.get_annotations(cls):
+            dataclass(kw_only=True)(cls)
+
+
+class Activity(_State):
     """One screen of an app."""
 
     name: ClassVar[str]

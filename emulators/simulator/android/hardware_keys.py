@@ -47,26 +47,13 @@ def key(phone: Phone, name: str, meta: int = 0) -> None:
         view.screen_on = name == "WAKEUP" or (name == "POWER" and not view.screen_on)
         view.overlay = "" if not view.screen_on else view.overlay
     elif view.screen_on:
-        action = _KEYS.get(name)
-        if meta & META_CTRL_ON:
-            _press_shortcut(phone, name)
-        elif action is not None:
+        control = meta & META_CTRL_ON
+        action = (_SHORTCUTS if control else _KEYS).get(name)
+        if action is not None:
             action(phone)
-        else:
+        elif not control:
             _type_key(phone, name, shifted=bool(meta & META_SHIFT_ON))
     phone.invalidate()
-
-
-def _press_shortcut(phone: Phone, name: str) -> None:
-    match name:
-        case "A":
-            editing.select_all(phone)
-        case "C":
-            editing.copy(phone)
-        case "X":
-            editing.copy(phone, cut=True)
-        case "V":
-            editing.paste(phone)
 
 
 def _type_key(phone: Phone, name: str, *, shifted: bool) -> None:
@@ -166,6 +153,13 @@ def _volume(phone: Phone, change: int) -> None:
     settings.put("system", "volume_music", str(min(max(moved, 0), 15)))
 
 
+_SHORTCUTS: Final[dict[str, Callable[[Phone], None]]] = {
+    "A": editing.select_all,
+    "C": editing.copy,
+    "X": lambda phone: editing.copy(phone, cut=True),
+    "V": editing.paste,
+}
+"""With Ctrl."""
 _KEYS: Final[dict[str, Callable[[Phone], None]]] = {
     "APP_SWITCH": _overview,
     "BACK": _back,

@@ -60,7 +60,6 @@ _FILES: Final = {
 }
 
 
-@dataclass(kw_only=True)
 class _BlankHomeScreen(Activity):
     name: ClassVar[str] = ".NexusLauncherActivity"
 

@@ -73,13 +73,8 @@ def _button(button: w.Button, _: Context) -> w.Widget:
 
 def _icon_button(button: w.IconButton, _: Context) -> w.Widget:
     color = button.color if button.enabled else "on_surface" + DISABLED
-    center: tuple[w.Widget, w.Align, w.Align] = (
-        w.Icon(icon=button.icon, size=button.size, color=color),
-        "center",
-        "center",
-    )
     return w.Stack(
-        children=(center,),
+        children=w.centered(w.Icon(icon=button.icon, size=button.size, color=color)),
         width=button.diameter,
         height=button.diameter,
         background=button.container,
@@ -111,7 +106,7 @@ def _avatar(avatar: w.Avatar, _: Context) -> w.Widget:
         style = "headline_large" if avatar.size >= 72 else "title_large" if avatar.size >= 48 else "title_medium"
         content = w.Text(text=avatar.letter[:1].upper(), style=style, color="#FFFFFF")
     return w.Stack(
-        children=((content, "center", "center"),),
+        children=w.centered(content),
         width=avatar.size,
         height=avatar.size,
         background=avatar.color,
@@ -121,24 +116,14 @@ def _avatar(avatar: w.Avatar, _: Context) -> w.Widget:
 
 def _list_item(item: w.ListItem, _: Context) -> w.Widget:
     fade = "" if item.enabled else DISABLED
-    texts: tuple[w.Widget, ...] = (
-        w.Text(
-            key="android:id/title",
-            text=item.title,
-            style=item.title_style,
-            color=item.title_color + fade if "#" not in item.title_color else item.title_color,
-            max_lines=item.max_lines,
-        ),
+    lines = [
+        ("title", item.title, item.title_style, item.title_color, item.max_lines),
+        ("summary", item.subtitle, "body_medium", "on_surface_variant", max(item.max_lines, 2)),
+    ]
+    texts = tuple(
+        w.Text(key=f"android:id/{key}", text=text, style=style, color=_faded(color, fade), max_lines=most)
+        for key, text, style, color, most in lines[: 2 if item.subtitle else 1]
     )
-    if item.subtitle:
-        summary = w.Text(
-            key="android:id/summary",
-            text=item.subtitle,
-            style="body_medium",
-            color="on_surface_variant" + fade,
-            max_lines=max(item.max_lines, 2),
-        )
-        texts += (summary,)
     children: tuple[w.Widget, ...] = (w.Column(children=texts, weight=1),)
     gap = 20.0
     if item.leading is not None:
@@ -151,6 +136,11 @@ def _list_item(item: w.ListItem, _: Context) -> w.Widget:
         children += (item.trailing,)
     tight = isinstance(item.trailing, w.IconButton | w.Checkbox)
     return w.Row(children=children, gap=gap, min_height=64, padding=(24, 14, 12 if tight else 24, 14))
+
+
+def _faded(color: str, fade: str) -> str:
+    """Return a role at the opacity of what is disabled; literal colours have none."""
+    return color if "#" in color else color + fade
 
 
 def _tab_bar(bar: w.TabBar, _: Context) -> w.Widget:
@@ -166,7 +156,6 @@ def _select(bar: w.TabBar, index: int) -> Callable[[], None] | None:
     return None if on_select is None else lambda: on_select(index)
 
 
-@dataclass(frozen=True, kw_only=True)
 class TabBox(w.Column):
     """One tab of a `TabBar`, as it is tapped and named."""
 
@@ -196,7 +185,7 @@ def _bottom_tab(bar: w.TabBar, index: int, tab: w.Tab) -> w.Widget:
     chosen = index == bar.index
     icon = w.Icon(icon=tab.icon, color="on_secondary_container" if chosen else "on_surface_variant")
     pill = w.Stack(
-        children=((icon, "center", "center"),),
+        children=w.centered(icon),
         width=64,
         height=32,
         radius=16,
@@ -301,7 +290,6 @@ def _dialog_actions(actions: tuple[w.Action, ...]) -> w.Widget:
     return w.Row(children=buttons, gap=8, justify="end")
 
 
-@dataclass(frozen=True, kw_only=True)
 class MenuRow(w.Row):
     """One entry of a `Menu`, as it is tapped and named."""
 

@@ -8,6 +8,7 @@ bounds that accessibility reports are the ones drawn.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rlfactory.emulators.simulator.view import widgets as w
@@ -49,6 +50,9 @@ class Rect(NamedTuple):
         return self.left <= x < self.right and self.top <= y < self.bottom
 
 
+NOWHERE = Rect(0, 0, 0, 0)
+
+
 class Limits(NamedTuple):
     """What a parent allows: pixels, inclusive. Equal minimum and maximum fix the size."""
 
@@ -57,35 +61,29 @@ class Limits(NamedTuple):
     min_h: int
     max_h: int
 
+    @property
+    def widest(self) -> int:
+        """What takes all the width there is takes this; its least where the width may grow at will."""
+        return self.max_w if self.max_w < UNBOUNDED // 2 else self.min_w
 
+
+@dataclass(slots=True, eq=False, repr=False)
 class Node:
     """A widget with its place. Offsets are relative to the parent until `place`, then absolute."""
 
-    __slots__ = (
-        "children",
-        "content",
-        "height",
-        "parent",
-        "scroll_extent",
-        "scroll_offset",
-        "visible",
-        "widget",
-        "width",
-        "x",
-        "y",
-    )
-
-    def __init__(self, widget: w.Widget) -> None:
-        self.widget = widget
-        self.x = self.y = self.width = self.height = 0
-        self.children: list[Node] = []
-        self.parent: Node | None = None
-        self.content: TextBlock | FieldText | None = None
-        self.scroll_offset = 0
-        self.scroll_extent = 0
-        """How far the content can scroll, in pixels."""
-        self.visible = Rect(0, 0, 0, 0)
-        """The part of the node inside all its clipping ancestors."""
+    widget: w.Widget
+    x: int = 0
+    y: int = 0
+    width: int = 0
+    height: int = 0
+    children: list[Node] = field(default_factory=list)
+    parent: Node | None = None
+    content: TextBlock | FieldText | None = None
+    scroll_offset: int = 0
+    scroll_extent: int = 0
+    """How far the content can scroll, in pixels."""
+    visible: Rect = NOWHERE
+    """The part of the node inside all its clipping ancestors."""
 
     @property
     def rect(self) -> Rect:
@@ -208,12 +206,10 @@ def _fills(widget: Any, *, vertical: bool) -> bool:
 
 
 def _stretched(node: Node, cross: int, context: Context, *, vertical: bool) -> Node:
-    have = node.width if vertical else node.height
+    have, main = (node.width, node.height) if vertical else (node.height, node.width)
     if have == cross or not isinstance(node.widget.width if vertical else node.widget.height, str):
         return node
-    if vertical:
-        return lay_out(node.widget, Limits(cross, cross, node.height, node.height), context)
-    return lay_out(node.widget, Limits(node.width, node.width, cross, cross), context)
+    return lay_out(node.widget, _limits_of(main, main, cross, cross, vertical=vertical), context)
 
 
 def _offset(
@@ -263,7 +259,7 @@ def _stack(widget: w.Stack, node: Node, limits: Limits, context: Context) -> tup
 
 def _grid(widget: w.Grid, node: Node, limits: Limits, context: Context) -> tuple[int, int]:
     columns, gap = max(widget.columns, 1), context.px(widget.gap)
-    width = limits.max_w if limits.max_w < UNBOUNDED // 2 else limits.min_w
+    width = limits.widest
     gap = min(gap, width // columns)
     room = max(width - gap * (columns - 1), 0)
     y = 0
@@ -282,7 +278,7 @@ def _grid(widget: w.Grid, node: Node, limits: Limits, context: Context) -> tuple
 
 def _scroll(widget: w.Scroll, node: Node, limits: Limits, context: Context) -> tuple[int, int]:
     content = w.Column(children=widget.children, gap=widget.gap)
-    width = limits.max_w if limits.max_w < UNBOUNDED // 2 else limits.min_w
+    width = limits.widest
     inner = Node(content)
     _, height = _flex(content, inner, Limits(width, width, 0, UNBOUNDED), context)
     own = clamp(height, limits.min_h, limits.max_h)
@@ -319,11 +315,11 @@ def _icon(widget: w.Icon, _node: Node, _limits: Limits, context: Context) -> tup
 
 
 def _divider(_widget: w.Divider | w.Picture, _node: Node, limits: Limits, context: Context) -> tuple[int, int]:
-    return limits.max_w if limits.max_w < UNBOUNDED // 2 else limits.min_w, context.px(1)
+    return limits.widest, context.px(1)
 
 
 def _slider(_widget: w.Slider, _node: Node, limits: Limits, context: Context) -> tuple[int, int]:
-    return limits.max_w if limits.max_w < UNBOUNDED // 2 else limits.min_w, context.px(SLIDER_DP)
+    return limits.widest, context.px(SLIDER_DP)
 
 
 def _empty(_widget: w.Widget, _node: Node, _limits: Limits, _context: Context) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, dataclass_transform
 
 Callback = Callable[[], None]
 Direction = Literal["up", "down", "left", "right"]
@@ -21,8 +21,15 @@ Role = str
 """A text style of Material 3: display_large ... headline_small, title_large, body_medium, label_large, ..."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Widget:
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Value:
+    """Makes whatever derives from it a frozen dataclass with keywords only."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
+
+
+class Widget(Value):
     """Fields that every widget shares."""
 
     key: str = ""
@@ -55,7 +62,6 @@ class Widget:
 # --- boxes ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class Column(Widget):
     children: tuple[Widget, ...] = ()
     gap: float = 0.0
@@ -64,7 +70,6 @@ class Column(Widget):
     class_name: str = "android.widget.LinearLayout"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Row(Widget):
     children: tuple[Widget, ...] = ()
     gap: float = 0.0
@@ -73,7 +78,6 @@ class Row(Widget):
     class_name: str = "android.widget.LinearLayout"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Stack(Widget):
     """Children over each other, each placed by its own alignment (horizontal, vertical)."""
 
@@ -81,7 +85,11 @@ class Stack(Widget):
     children: tuple[tuple[Widget, Align, Align], ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+def centered(content: Widget) -> tuple[tuple[Widget, Align, Align], ...]:
+    """Return the children of a `Stack` that shows one widget in its middle."""
+    return ((content, "center", "center"),)
+
+
 class Grid(Widget):
     class_name: str = "android.widget.GridView"
     children: tuple[Widget, ...] = ()
@@ -89,7 +97,6 @@ class Grid(Widget):
     gap: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
 class Scroll(Widget):
     """A vertically scrolling column. Needs a `key`."""
 
@@ -98,12 +105,10 @@ class Scroll(Widget):
     gap: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
 class Spacer(Widget):
     pass
 
 
-@dataclass(frozen=True, kw_only=True)
 class Divider(Widget):
     pass
 
@@ -111,7 +116,6 @@ class Divider(Widget):
 # --- content -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class Text(Widget):
     class_name: str = "android.widget.TextView"
     text: str
@@ -123,7 +127,6 @@ class Text(Widget):
     monospace: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
 class Icon(Widget):
     """A Material Design icon by its name ("wifi", "arrow-left")."""
 
@@ -133,7 +136,6 @@ class Icon(Widget):
     color: str = "on_surface_variant"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Avatar(Widget):
     """A coloured disc with a letter or an icon."""
 
@@ -144,7 +146,6 @@ class Avatar(Widget):
     size: float = 40
 
 
-@dataclass(frozen=True, kw_only=True)
 class Canvas(Widget):
     """A drawing of an app's own (a dial, a progress ring): operations in dp of its own box, drawn in order.
 
@@ -160,7 +161,6 @@ class Canvas(Widget):
     operations: tuple[tuple[object, ...], ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
 class Picture(Widget):
     """Another screen, scaled to this widget's width and cut off at its height (the overview's cards)."""
 
@@ -172,7 +172,6 @@ class Picture(Widget):
 # --- controls ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class Button(Widget):
     class_name: str = "android.widget.Button"
     text: str
@@ -180,7 +179,6 @@ class Button(Widget):
     icon: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class IconButton(Widget):
     """`description` is what accessibility reads."""
 
@@ -193,34 +191,29 @@ class IconButton(Widget):
     diameter: float = 48
 
 
-@dataclass(frozen=True, kw_only=True)
 class Fab(Widget):
     class_name: str = "android.widget.ImageButton"
     icon: str
     text: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Switch(Widget):
     class_name: str = "android.widget.Switch"
     checked: bool
     on_change: Callable[[bool], None] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Checkbox(Widget):
     class_name: str = "android.widget.CheckBox"
     checked: bool
     on_change: Callable[[bool], None] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Radio(Widget):
     class_name: str = "android.widget.RadioButton"
     checked: bool
 
 
-@dataclass(frozen=True, kw_only=True)
 class Slider(Widget):
     """Value in 0..1; the ends are reached exactly by a tap or swipe to the ends of the track."""
 
@@ -229,7 +222,6 @@ class Slider(Widget):
     on_change: Callable[[float], None] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class TextField(Widget):
     """Editable text; the text itself lives in the activity, under whatever `on_change` writes."""
 
@@ -252,7 +244,6 @@ class TextField(Widget):
     """Takes the focus when it first appears."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ListItem(Widget):
     """A Material list row; a `trailing` Switch or Checkbox is toggled by tapping the row."""
 
@@ -267,14 +258,12 @@ class ListItem(Widget):
     title_color: str = "on_surface"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tab:
+class Tab(Value):
     text: str
     icon: str = ""
     description: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class TabBar(Widget):
     class_name: str = "android.widget.HorizontalScrollView"
     tabs: tuple[Tab, ...]
@@ -287,7 +276,6 @@ class TabBar(Widget):
 # --- screens -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class AppBar(Widget):
     class_name: str = "android.view.ViewGroup"
     title: str = ""
@@ -299,7 +287,6 @@ class AppBar(Widget):
     """Settings-like: a tall bar with the title in large type."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Scaffold(Widget):
     """A full screen: bar above, body that fills, bar below, floating button, status-bar colour from its background."""
 
@@ -311,8 +298,7 @@ class Scaffold(Widget):
     background: str | None = "surface"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Action:
+class Action(Value):
     """A button of a dialog or an entry of a menu."""
 
     text: str
@@ -321,7 +307,6 @@ class Action:
     icon: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Dialog(Widget):
     """A modal dialog; an activity returns it from `Activity.dialog`. Tapping beside it or BACK calls `on_dismiss`."""
 
@@ -333,7 +318,6 @@ class Dialog(Widget):
     icon: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Menu(Widget):
     """A popup menu, at the top right under the app bar unless anchored to the widget whose key is `anchor`."""
 

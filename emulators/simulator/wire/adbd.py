@@ -27,6 +27,7 @@ from rlfactory.emulators.simulator.wire.adb_packets import (
     encode_header,
     read_packet,
 )
+from rlfactory.emulators.simulator.wire.listener import Listener
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +146,7 @@ class Transport:
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
-            await self._close()
+            await self._end_streams()
 
     async def send(self, packet: Packet) -> None:
         # In two pieces, so that megabytes of a frame are not copied to stand behind 24 bytes.
@@ -220,44 +221,16 @@ class Transport:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _close(self) -> None:
-        try:
-            await self._end_streams()
-        finally:
-            self._writer.close()  # also when the phone is closed meanwhile, and this task cancelled
-        with contextlib.suppress(ConnectionError):
-            await self._writer.wait_closed()
 
-
-class AdbDaemon:
+class AdbDaemon(Listener):
     """Serves one phone's adb port."""
 
+    limit_bytes = 2 * MAX_PAYLOAD
+
     def __init__(self, banner: str, open_service: OpenService) -> None:
+        super().__init__()
         self._banner = banner
         self._open_service = open_service
-        self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
 
-    async def start(self, host: str, port: int = 0) -> int:
-        """Listen, and return the port (the kernel's choice for 0). Raises: OSError."""
-        self._server = await asyncio.start_server(self._accept, host, port, limit=2 * MAX_PAYLOAD)
-        return int(self._server.sockets[0].getsockname()[1])
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._connections.add(task)
-        try:
-            await Transport(reader, writer, self._banner, self._open_service).run()
-        except asyncio.CancelledError:
-            pass
-        finally:
-            self._connections.discard(task)
-
-    async def close(self) -> None:
-        """Stop listening and cut all connections."""
-        if self._server is not None:
-            self._server.close()
-        for connection in tuple(self._connections):
-            connection.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await Transport(reader, writer, self._banner, self._open_service).run()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import shlex
 from collections.abc import Callable
 from typing import Final
 
 from rlfactory.emulators.simulator.machine.snapshots import SnapshotStore
+from rlfactory.emulators.simulator.wire.listener import Listener
 from rlfactory.emulators.simulator.wire.phone_thread import PhoneThread
 
 log = logging.getLogger(__name__)
@@ -29,51 +29,38 @@ _HELP = """Android console commands:
 """
 
 
+_ANSWERS: Final = {
+    **dict.fromkeys(("help", "h", "?"), _HELP),
+    "ping": "I am alive!\n",
+    "auth": "Android Console: type 'help' for a list of commands\n",
+    "avd status": "virtual device is running\n",
+}
+"""To commands by how they begin, whatever follows."""
+
+
 class ConsoleError(Exception):
     """The command failed; the message follows `KO: `."""
 
 
-class ConsoleServer:
+class ConsoleServer(Listener):
     """Serves one phone's console port."""
+
+    limit_bytes = MAX_LINE
 
     def __init__(self, thread: PhoneThread, snapshots: SnapshotStore, *, name: str, kill: Callable[[], None]) -> None:
         """Args: kill: ends the phone."""
+        super().__init__()
         self._thread = thread
         self._snapshots = snapshots
         self._name = name
         self._kill = kill
-        self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
 
-    async def start(self, host: str, port: int = 0) -> int:
-        """Listen, and return the port (the kernel's choice for 0). Raises: OSError."""
-        self._server = await asyncio.start_server(self._accept, host, port, limit=MAX_LINE)
-        return int(self._server.sockets[0].getsockname()[1])
-
-    async def close(self) -> None:
-        """Stop listening and cut all connections."""
-        if self._server is not None:
-            self._server.close()
-        for connection in tuple(self._connections):
-            connection.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._connections.add(task)
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(_GREETING.encode())
         try:
-            writer.write(_GREETING.encode())
             await self._converse(reader, writer)
-        except (ConnectionError, asyncio.CancelledError):
-            pass
         except ValueError as error:
             log.info("closing a console connection: %s", error)
-        finally:
-            self._connections.discard(task)
-            writer.close()
-            with contextlib.suppress(ConnectionError):
-                await writer.wait_closed()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
@@ -101,26 +88,20 @@ class ConsoleServer:
         return text.replace("\n", "\r\n").encode() + b"OK\r\n"
 
     async def _run(self, line: str) -> str:
-        match line.split():
-            case ["help" | "h" | "?", *_]:
-                text = _HELP
-            case ["ping", *_]:
-                text = "I am alive!\n"
-            case ["auth", *_]:
-                text = "Android Console: type 'help' for a list of commands\n"
+        words = line.split()
+        fixed = {**_ANSWERS, "avd name": f"{self._name}\n"}
+        for start in (" ".join(words[:2]), words[0]):
+            if start in fixed:
+                return fixed[start]
+        match words:
             case ["sms", "send", *_]:
-                text = await self._sms_send(*line.split(maxsplit=3)[2:])
-            case ["avd", "name", *_]:
-                text = f"{self._name}\n"
-            case ["avd", "status", *_]:
-                text = "virtual device is running\n"
-            case ["avd", "snapshot", *words]:
-                text = await self._avd_snapshot(words)
-            case ["gsm", *words]:
-                text = await self._gsm(words)
+                return await self._sms_send(*line.split(maxsplit=3)[2:])
+            case ["avd", "snapshot", *rest]:
+                return await self._avd_snapshot(rest)
+            case ["gsm", *rest]:
+                return await self._gsm(rest)
             case _:
                 raise ConsoleError("unknown command, try 'help'")
-        return text
 
     # --- commands
 

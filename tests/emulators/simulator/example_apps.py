@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import field
 
 from rlfactory.emulators.simulator.android.app import Activity, App, Intent
 from rlfactory.emulators.simulator.android.content import BroadcastResult
@@ -13,9 +12,8 @@ from rlfactory.emulators.simulator.view.widgets import Column, Scaffold, Text, W
 NOTES = "org.example.notes"
 
 
-@dataclass(kw_only=True)
 class NoteList(Activity):
-    name: ClassVar[str] = ".NoteList"
+    name = ".NoteList"
     seen: list[str] = field(default_factory=list)
 
     def on_create(self, system: System) -> None:
@@ -31,9 +29,8 @@ class NoteList(Activity):
         return Scaffold(body=Column(children=(Text(text="Notes"),)))
 
 
-@dataclass(kw_only=True)
 class NoteEditor(Activity):
-    name: ClassVar[str] = "org.example.notes.edit.NoteEditor"
+    name = "org.example.notes.edit.NoteEditor"
     dirty: bool = False
 
     def build(self, system: System) -> Widget:
@@ -44,9 +41,8 @@ class NoteEditor(Activity):
         return was_dirty
 
 
-@dataclass(kw_only=True)
 class Viewer(Activity):
-    name: ClassVar[str] = ".Viewer"
+    name = ".Viewer"
 
     def build(self, system: System) -> Widget:
         return Scaffold(body=Text(text=self.intent.data))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
-from typing import ClassVar
 
 from rlfactory.emulators.simulator.android.app import Activity, App
 from rlfactory.emulators.simulator.android.system import System
@@ -22,11 +21,10 @@ DRAWING = (
 )
 
 
-@dataclass(kw_only=True)
 class Gallery(Activity):
     """Every widget once, and what was done to them."""
 
-    name: ClassVar[str] = ".Gallery"
+    name = ".Gallery"
     title: str = ""
     body: str = "one\ntwo"
     switched: bool = False

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import timedelta
-from typing import ClassVar
 
 from rlfactory.emulators.simulator.android.app import Activity, App
 from rlfactory.emulators.simulator.android.system import System
@@ -36,11 +35,10 @@ TABS = (
 _TAB_OF_ACTION = {"android.intent.action.SHOW_ALARMS": 0, "android.intent.action.SHOW_TIMERS": 2}
 
 
-@dataclass(kw_only=True)
 class DeskClock(Activity):
     """The four tabs."""
 
-    name: ClassVar[str] = "com.android.deskclock.DeskClock"
+    name = "com.android.deskclock.DeskClock"
     index: int = 0
     alarms: AlarmTab = field(default_factory=AlarmTab)
     cities: CityTab = field(default_factory=CityTab)

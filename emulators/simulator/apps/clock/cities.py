@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import ClassVar
 from zoneinfo import ZoneInfo
 
 from rlfactory.emulators.simulator.android.app import Activity
@@ -133,11 +132,10 @@ def offset_text(here: datetime, there: datetime) -> str:
     return f"{day}, {'+' if minutes > 0 else '-'}{amount} hr{'' if hours == 1 and not rest else 's'}"
 
 
-@dataclass(kw_only=True)
 class CitySelection(Activity):
     """Cities to add, with a search."""
 
-    name: ClassVar[str] = "com.android.deskclock.worldclock.CitySelectionActivity"
+    name = "com.android.deskclock.worldclock.CitySelectionActivity"
     query: str = ""
 
     def build(self, system: System) -> ui.Widget:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Literal
 
 from rlfactory.emulators.simulator.android.app import Activity, App, Intent
 from rlfactory.emulators.simulator.android.system import System
@@ -36,11 +35,10 @@ def matches(contact: Contact, query: str) -> bool:
     )
 
 
-@dataclass(kw_only=True)
 class PeopleActivity(Activity):
     """All contacts under their initials; a second tab has the favorites."""
 
-    name: ClassVar[str] = "com.android.contacts.activities.PeopleActivity"
+    name = "com.android.contacts.activities.PeopleActivity"
     tab: int = 0
     searching: bool = False
     query: str = ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from rlfactory.emulators.simulator.android.app import Activity, Intent
 from rlfactory.emulators.simulator.android.system import System
@@ -85,11 +84,10 @@ def _filled(entries: list[Entry]) -> tuple[Labeled, ...]:
     return tuple(Labeled(value=entry.value.strip(), type=entry.type) for entry in entries if entry.value.strip())
 
 
-@dataclass(kw_only=True)
 class ContactEditor(Activity):
     """Creates a person (INSERT, with extras) or changes the one of the intent (EDIT)."""
 
-    name: ClassVar[str] = "com.android.contacts.activities.ContactEditorActivity"
+    name = "com.android.contacts.activities.ContactEditorActivity"
     draft: Draft = field(default_factory=Draft)
     original: Draft = field(default_factory=Draft)
     labeling: str = ""

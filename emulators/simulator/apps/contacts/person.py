@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Literal
 
 from rlfactory.emulators.simulator.android.app import Activity, Intent
 from rlfactory.emulators.simulator.android.system import System
@@ -51,11 +50,10 @@ def view_person(system: System, contact_id: int) -> None:
     system.start(QuickContact, person_intent("android.intent.action.VIEW", contact_id))
 
 
-@dataclass(kw_only=True)
 class QuickContact(Activity):
     """The page of the person of the intent."""
 
-    name: ClassVar[str] = "com.android.contacts.quickcontact.QuickContactActivity"
+    name = "com.android.contacts.quickcontact.QuickContactActivity"
     open: Literal["", "menu", "delete"] = ""
 
     def build(self, system: System) -> ui.Widget:

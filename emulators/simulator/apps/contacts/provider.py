@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from rlfactory.emulators.simulator.android.app import Activity, App
@@ -175,11 +174,10 @@ def _column(name: str) -> str:
     return f"[{name}]"
 
 
-@dataclass(kw_only=True)
 class _NoScreen(Activity):
     """The provider has no screens; Android's package has none either."""
 
-    name: ClassVar[str] = ".debug.ContactsDumpActivity"
+    name = ".debug.ContactsDumpActivity"
 
     def build(self, system: System) -> ui.Widget:
         return ui.Scaffold(body=empty_state("database-outline", "Contacts Storage"))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from rlfactory.emulators.simulator.android.app import App, Intent
 from rlfactory.emulators.simulator.android.system import System
@@ -42,13 +40,12 @@ CATEGORIES = {"image": "Images", "video": "Videos", "audio": "Audio", "document"
 MAX_RECENT = 40
 
 
-@dataclass(kw_only=True)
 class FilesActivity(FileBrowser):
     """A folder, a category of files ("category:image" and the like), or the most recent ones (RECENT)."""
 
-    name: ClassVar[str] = "com.android.documentsui.files.FilesActivity"
-    package: ClassVar[str] = "com.google.android.documentsui"
-    top: ClassVar[str] = STORAGE
+    name = "com.android.documentsui.files.FilesActivity"
+    package = "com.google.android.documentsui"
+    top = STORAGE
     place: str = STORAGE
     drawer: bool = False
 

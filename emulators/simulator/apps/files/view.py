@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
-from typing import ClassVar
 
 from rlfactory.emulators.simulator.android.app import Activity, Intent
 from rlfactory.emulators.simulator.android.system import System
@@ -15,11 +13,10 @@ from rlfactory.emulators.simulator.view import widgets as ui
 MAX_SHOWN_CHARS = 20_000
 
 
-@dataclass(kw_only=True)
 class QuickView(Activity):
     """A file (`file://PATH`): its text, or what it is."""
 
-    name: ClassVar[str] = "com.android.documentsui.QuickViewActivity"
+    name = "com.android.documentsui.QuickViewActivity"
 
     def build(self, system: System) -> ui.Widget:
         path = self.intent.data.removeprefix("file://")

@@ -39,7 +39,6 @@ class Transfer:
         return "Move" if self.move else "Copy"
 
 
-@dataclass(kw_only=True)
 class FileBrowser(Activity):
     """The items of one folder, a search below it, a selection and what is done with it."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from rlfactory.emulators.simulator.android.app import Activity, App
 from rlfactory.emulators.simulator.android.system import System
@@ -23,18 +22,16 @@ COLUMNS = 5
 DRAWER_COLUMNS = 4
 
 
-@dataclass(frozen=True, kw_only=True)
 class AppIcon(ui.Column):
     """An app's icon with its label, as accessibility names it."""
 
     text: str = ""
 
 
-@dataclass(kw_only=True)
 class HomeScreen(Activity):
     """The workspace, or the list of all apps over it."""
 
-    name: ClassVar[str] = ".NexusLauncherActivity"
+    name = ".NexusLauncherActivity"
     drawer: bool = False
     query: str = ""
 

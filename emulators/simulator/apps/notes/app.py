@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import partial
-from typing import ClassVar
 
 from rlfactory.emulators.simulator.android.app import App, Intent
 from rlfactory.emulators.simulator.android.system import System
@@ -28,13 +27,12 @@ NOTEBOOK = "/storage/emulated/0/Documents/Markor"
 SORTS = (("name", "Name"), ("date", "Date"), ("size", "File size"))
 
 
-@dataclass(kw_only=True)
 class MainActivity(FileBrowser):
     """The notebook's files and folders."""
 
-    name: ClassVar[str] = "net.gsantner.markor.activity.MainActivity"
-    package: ClassVar[str] = PACKAGE
-    top: ClassVar[str] = NOTEBOOK
+    name = "net.gsantner.markor.activity.MainActivity"
+    package = PACKAGE
+    top = NOTEBOOK
     place: str = NOTEBOOK
     new: NewFile = field(default_factory=NewFile)
     intro: int = 0

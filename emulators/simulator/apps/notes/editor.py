@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Literal
 
 from rlfactory.emulators.simulator.android.app import Activity
 from rlfactory.emulators.simulator.android.system import System
@@ -26,11 +25,10 @@ _TOOLS = (
 """Key, icon, description, and what is put at the start of the line."""
 
 
-@dataclass(kw_only=True)
 class DocumentActivity(Activity):
     """One file (`file://PATH`). Written when it changed and is left, or by the save button."""
 
-    name: ClassVar[str] = "net.gsantner.markor.activity.DocumentActivity"
+    name = "net.gsantner.markor.activity.DocumentActivity"
     text: str = ""
     saved: str = ""
     encoding: str = "utf-8"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import ClassVar
 
 from rlfactory.emulators.simulator.android.app import Activity
 from rlfactory.emulators.simulator.android.system import System
@@ -53,10 +51,9 @@ class AndroidVersion(Page):
     )
 
 
-@dataclass(kw_only=True)
 class AboutPhone(Page):
-    name: ClassVar[str] = ".Settings$MyDeviceInfoActivity"
-    title: ClassVar[str] = "About phone"
+    name = ".Settings$MyDeviceInfoActivity"
+    title = "About phone"
     draft: str = ""
     build_taps: int = 0
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from rlfactory.emulators.simulator.android.app import Activity, App
 from rlfactory.emulators.simulator.android.system import System
@@ -103,9 +102,8 @@ def _bare(text: str) -> str:
     return "".join(c for c in text.casefold() if c.isalnum())
 
 
-@dataclass(kw_only=True)
 class SearchSettings(Activity):
-    name: ClassVar[str] = ".search.SearchResultTrampoline"
+    name = ".search.SearchResultTrampoline"
     query: str = ""
 
     def build(self, system: System) -> ui.Widget:

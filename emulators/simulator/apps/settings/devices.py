@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar
 
 from rlfactory.emulators.simulator.android.app import Activity
 from rlfactory.emulators.simulator.android.system import System
@@ -60,7 +58,6 @@ ABOUT_PHONE = "com.android.settings/.Settings$MyDeviceInfoActivity"
 PAIR_NEW = Act("Pair new device", _start_pairing, subtitle=_pairing_hint, icon="plus")
 
 
-@dataclass(kw_only=True)
 class ForgetsDevices(Page):
     """A page that lists paired devices and asks before it forgets one."""
 
@@ -143,12 +140,11 @@ class ConnectionPreferences(Page):
     )
 
 
-@dataclass(kw_only=True)
 class PairDevice(Page):
     """Devices in range; a tap asks to pair."""
 
-    name: ClassVar[str] = ".Settings$BluetoothDevicePairingDetailActivity"
-    title: ClassVar[str] = "Pair new device"
+    name = ".Settings$BluetoothDevicePairingDetailActivity"
+    title = "Pair new device"
     chosen: str = ""
 
     def rows(self, system: System) -> Iterable[Item | ui.Widget]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from rlfactory.emulators.simulator.android.app import Activity, Intent
 from rlfactory.emulators.simulator.android.system import System
@@ -87,12 +87,11 @@ def _open_details(system: System, network: Network) -> ui.Callback:
     return lambda: system.start(NetworkDetails, Intent(data=network.ssid))
 
 
-@dataclass(kw_only=True)
 class WifiSettings(Page):
     """The Internet page: the Wi-Fi switch and the networks in range."""
 
-    name: ClassVar[str] = ".Settings$WifiSettingsActivity"
-    title: ClassVar[str] = "Internet"
+    name = ".Settings$WifiSettingsActivity"
+    title = "Internet"
     asked: str = ""
     """The network whose password is being asked for."""
     password: str = ""

@@ -217,7 +217,6 @@ class Fact(Item):
         return message_dialog(self.title, shown.said, setter(shown, open=""))
 
 
-@dataclass(kw_only=True)
 class Page(Activity):
     """A page of Settings."""
 

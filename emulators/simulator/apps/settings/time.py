@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar
 
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.kit.callbacks import setter
@@ -25,10 +23,9 @@ def _by_hand(system: System) -> bool:
     return not AUTO_TIME.checked(system)
 
 
-@dataclass(kw_only=True)
 class DateTimeSettings(Page):
-    name: ClassVar[str] = ".Settings$DateTimeSettingsActivity"
-    title: ClassVar[str] = "Date & time"
+    name = ".Settings$DateTimeSettingsActivity"
+    title = "Date & time"
     picked: DatePick | TimePick | None = None
 
     def _pick_date(self, system: System) -> None:

@@ -11,7 +11,7 @@ from rlfactory.emulators.simulator.machine.state import KeyboardPage
 from rlfactory.emulators.simulator.view.compose import Context
 from rlfactory.emulators.simulator.view.drawing.painter import Operation, still_picture
 from rlfactory.emulators.simulator.view.layout import Node, Rect
-from rlfactory.emulators.simulator.view.widgets import Align, Column, Icon, Row, Spacer, Stack, Text, Widget
+from rlfactory.emulators.simulator.view.widgets import Column, Icon, Row, Spacer, Stack, Text, Widget, centered
 
 EnterKind = Literal["newline", "done", "next"]
 
@@ -28,7 +28,6 @@ MORE_SYMBOLS = ("~`|•√π÷×§∆", "£¢€¥^°={}\\", "%©®™[]<>")
 NUMBERS = ("123-", "456 ", "789\b", "+0.\n")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Key(Stack):
     """One key. `code` is the character that it types, or "shift", "delete", "enter", "page:NAME"."""
 
@@ -58,7 +57,7 @@ def fitting_row_dp(screen_height_dp: float) -> float:
 
 
 def _cap(*, code: str, content: Widget, background: str, weight: float, hint: str = "", radius: float = 7) -> Widget:
-    children: tuple[tuple[Widget, Align, Align], ...] = ((content, "center", "center"),)
+    children = centered(content)
     if hint:
         small = Text(text=hint, style="keyboard_hint", color="on_surface_variant", padding=(0, 3, 5, 0))
         children += ((small, "end", "start"),)
@@ -99,9 +98,7 @@ def _enter(look: KeyboardLook) -> Widget:
 
 def _bottom_row(look: KeyboardLook, page: KeyboardPage, label: str) -> Widget:
     space = _cap(code=" ", content=Spacer(), background="keyboard_key", weight=4.6)
-    return _row(
-        [_special(f"page:{page}", text=label), _letter(","), space, _letter("."), _enter(look)],
-    )
+    return _row([_special(f"page:{page}", text=label), _letter(","), space, _letter("."), _enter(look)])
 
 
 def _letters(look: KeyboardLook) -> list[Widget]:
@@ -153,9 +150,7 @@ def _numbers(look: KeyboardLook) -> list[Widget]:
 
 def _strip() -> Widget:
     icons = ("view-grid-outline", "sticker-emoji", "clipboard-outline", "cog-outline", "palette-outline", "microphone")
-    cells = tuple(
-        Stack(children=((Icon(icon=icon, size=20), "center", "center"),), weight=1, height=STRIP_DP) for icon in icons
-    )
+    cells = tuple(Stack(children=centered(Icon(icon=icon, size=20)), weight=1, height=STRIP_DP) for icon in icons)
     return Row(children=cells, padding=(8, 0, 8, 0))
 
 

@@ -88,7 +88,6 @@ def status_bar(facts: StatusFacts, color: str) -> w.Widget:
 # --- navigation bar ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class NavigationKey(w.Stack):
     """One of the three buttons; `code` is the Android key that it presses."""
 
@@ -107,7 +106,7 @@ def navigation_bar(color: str, background: str | None, *, keyboard: bool) -> w.W
         NavigationKey(
             code=code,
             description=description,
-            children=((_navigation_icon(icon, size, color), "center", "center"),),
+            children=w.centered(_navigation_icon(icon, size, color)),
             width=96,
             height="fill",
         )
@@ -175,8 +174,8 @@ def _clear(phone: Phone) -> Callable[[], None]:
 
 def _tiles(phone: Phone, close: Callable[[], None]) -> w.Widget:
     system, flag = phone.system, phone.state.settings.flag
-    wifi, bluetooth = flag("global", "wifi_on"), flag("global", "bluetooth_on")
-    airplane, dark = flag("global", "airplane_mode_on"), is_dark(phone)
+    wifi, bluetooth, airplane = (flag("global", f"{name}_on") for name in ("wifi", "bluetooth", "airplane_mode"))
+    dark = is_dark(phone)
 
     def settings() -> None:
         close()
@@ -329,7 +328,7 @@ def _task_card(phone: Phone, task: Task, close: Callable[[], None], picture: Tas
     )
     screen: w.Widget
     if picture is None:
-        screen = w.Stack(children=((w.Icon(icon=icon, size=72, color=color), "center", "center"),), height=CARD_DP)
+        screen = w.Stack(children=w.centered(w.Icon(icon=icon, size=72, color=color)), height=CARD_DP)
     else:
         screen = w.Picture(operations=picture(phone, task.top), source_width_px=phone.width_px, height=CARD_DP)
     return w.Column(

@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlfactory.emulators.simulator.view.drawing.text import font, icon_glyph
-from rlfactory.emulators.simulator.view.theme import DARK, LIGHT, text_style, theme
-
-
-def test_both_schemes_know_the_same_roles() -> None:
-    assert LIGHT.keys() == DARK.keys()
+from rlfactory.emulators.simulator.view.theme import text_style, theme
 
 
 def test_colours_are_roles_or_literals() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -67,16 +67,12 @@ def _parsed(args: list[str]) -> _Request:
             raise UsageError(f"missing argument to {option}")
         value = words.pop(0)
         match option:
-            case "--uri":
-                request.uri = value
+            case "--uri" | "--where" | "--sort":
+                setattr(request, option[2:], value)
             case "--projection":
                 request.projection = tuple(value.split(":"))
-            case "--where":
-                request.where = value
             case "--arg":
                 request.arguments.append(value)
-            case "--sort":
-                request.sort = value
             case "--bind":
                 name, bound = _bound(value)
                 request.values[name] = bound
@@ -87,27 +83,25 @@ def _parsed(args: list[str]) -> _Request:
     return request
 
 
+_READ: Final[Mapping[str, Callable[[str], object]]] = {
+    **{"s": str, "b": lambda value: int(value == "true"), "n": lambda _: None},
+    **{"i": int, "l": int, "f": float, "d": float},
+}
+"""Type of a binding -> how its value is read."""
+
+
 def _bound(text: str) -> tuple[str, object]:
     """Read `column:type:value`; the value may hold colons."""
     name, _, rest = text.partition(":")
     kind, separator, value = rest.partition(":")
     if not name or not separator:
         raise UsageError(f"Binding not well formed: {text}")
+    if kind not in _READ:
+        raise UsageError(f"Unsupported type: {kind}")
     try:
-        match kind:
-            case "s":
-                return name, value
-            case "b":
-                return name, int(value == "true")
-            case "i" | "l":
-                return name, int(value)
-            case "f" | "d":
-                return name, float(value)
-            case "n":
-                return name, None
+        return name, _READ[kind](value)
     except ValueError:
         raise UsageError(f"Binding not well formed: {text}") from None
-    raise UsageError(f"Unsupported type: {kind}")
 
 
 def _provider(context: Context, authority: str) -> ContentProvider | None:

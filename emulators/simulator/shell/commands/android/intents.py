@@ -12,16 +12,11 @@ _TEXT: Final = frozenset({"-e", "--es", "--eu", "--ecn", "--esn"})
 _INTEGER: Final = frozenset({"--ei", "--el"})
 _REAL: Final = frozenset({"--ef", "--ed"})
 _LIST: Final = frozenset({"--esa", "--eia", "--ela", "--efa", "--esal", "--eial"})
+_FIELDS: Final = {"-a": "action", "-d": "data", "-t": "mime_type", "-n": "component", "-p": "package"}
+"""Option -> the field of `IntentArguments` that it sets."""
 _IGNORED_WITH_VALUE: Final = frozenset(
-    {"--user", "--display", "--windowingMode", "--activityType", "--task", "-P", "--start-profiler", "-R"}
-    | {
-        "--receiver-permission",
-        "--grant-read-uri-permission",
-        "-i",
-        "--sampling",
-        "--attach-agent",
-        "--splashscreen-icon",
-    }
+    {"--user", "--display", "--windowingMode", "--activityType", "--task", "-P", "--start-profiler", "-R", "-i", "-f"}
+    | {"--receiver-permission", "--grant-read-uri-permission", "--sampling", "--attach-agent", "--splashscreen-icon"}
 )
 
 
@@ -45,13 +40,15 @@ class IntentArguments:
         return Intent(action=action, data=self.data, mime_type=self.mime_type, extras=dict(self.extras))
 
     def __str__(self) -> str:
-        parts = [f"act={self.action}"] if self.action else []
-        parts += [f"cat=[{','.join(self.categories)}]"] if self.categories else []
-        parts += [f"dat={_shortened(self.data)}"] if self.data else []
-        parts += [f"typ={self.mime_type}"] if self.mime_type else []
-        parts += [f"pkg={self.package}"] if self.package else []
-        parts += [f"cmp={_short(self.component)}"] if self.component else []
-        parts += ["(has extras)"] if self.extras else []
+        told = {
+            "act": self.action,
+            "cat": f"[{','.join(self.categories)}]" if self.categories else "",
+            "dat": _shortened(self.data),
+            "typ": self.mime_type,
+            "pkg": self.package,
+            "cmp": _short(self.component),
+        }
+        parts = [f"{name}={value}" for name, value in told.items() if value] + ["(has extras)"] * bool(self.extras)
         return f"Intent {{ {' '.join(parts)} }}"
 
 
@@ -81,10 +78,9 @@ def parse_intent(args: list[str]) -> IntentArguments:
                 raise UsageError(f'Argument expected after "{word}"')
             key, value = words.pop(0), words.pop(0)
             found.extras[key] = _value(word, value)
-        elif word in _IGNORED_WITH_VALUE or word == "-f":
-            if words:
-                words.pop(0)
-        elif word in {"-a", "-d", "-t", "-n", "-c", "-p"}:
+        elif word in _IGNORED_WITH_VALUE:
+            words[:1] = []
+        elif word in _FIELDS or word == "-c":
             if not words:
                 raise UsageError(f'Argument expected after "{word}"')
             _set(found, word, words.pop(0))
@@ -97,31 +93,17 @@ def parse_intent(args: list[str]) -> IntentArguments:
 
 
 def _set(found: IntentArguments, option: str, value: str) -> None:
-    match option:
-        case "-a":
-            found.action = value
-        case "-d":
-            found.data = value
-        case "-t":
-            found.mime_type = value
-        case "-n":
-            if "/" not in value:
-                raise UsageError(f"Bad component name: {value}")
-            found.component = value
-        case "-c":
-            found.categories.append(value)
-        case _:
-            found.package = value
+    if option == "-n" and "/" not in value:
+        raise UsageError(f"Bad component name: {value}")
+    if option == "-c":
+        found.categories.append(value)
+    else:
+        setattr(found, _FIELDS[option], value)
 
 
 def _positional(found: IntentArguments, word: str) -> None:
     """An argument without option is a URI, a component or a package."""
-    if ":" in word:
-        found.data = word
-    elif "/" in word:
-        found.component = word
-    else:
-        found.package = word
+    setattr(found, "data" if ":" in word else "component" if "/" in word else "package", word)
 
 
 def _value(option: str, value: str) -> object:
