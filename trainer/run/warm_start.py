@@ -32,17 +32,20 @@ WINDOW = 12
 TEXT_SESSIONS: Final = 64
 """Played at once where no phone limits them."""
 
+_Episode = tuple[str, int, Split]
+"""Task, seed, split."""
+_Turns = tuple[tuple[ToolCall, ...], ...]
+"""The calls of each turn."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Demonstration:
     """A played episode as a conversation."""
 
-    episode: tuple[str, int, Split]
-    """Task, seed, split."""
+    episode: _Episode
     goal: str
     messages: tuple[Message, ...]
-    calls: tuple[tuple[ToolCall, ...], ...]
-    """Of each turn."""
+    calls: _Turns
     success: bool
 
     @property
@@ -56,7 +59,7 @@ class Demonstration:
 
 
 async def record(
-    client: EnvClient, episodes: Sequence[tuple[str, int, Split]], *, settings: RolloutSettings, dialect: Dialect
+    client: EnvClient, episodes: Sequence[_Episode], *, settings: RolloutSettings, dialect: Dialect
 ) -> list[Demonstration]:
     """Let the oracles play these episodes, as many at once as the service has phones.
 
@@ -83,84 +86,59 @@ async def taught(
     settings: RolloutSettings,
     dialect: Dialect,
 ) -> list[Demonstration]:
-    """Return what a lesson of the recipe shows: the solved episodes with its share of `guesses` or of `sloppiness`.
+    """Return what a lesson shows: the solved episodes, some played again as its `guesses` or its `sloppiness` say.
 
     Raises: ValueError: the share is not within 0..1.
     """
-    if guesses := float(lesson.get("guesses", 0.0)):
-        return await with_guesses(client, solved, share=guesses, settings=settings, dialect=dialect)
-    sloppiness = float(lesson.get("sloppiness", 0.0))
-    return await with_bad_habits(client, solved, share=sloppiness, settings=settings, dialect=dialect)
+    kind = "guesses" if lesson.get("guesses") else "sloppiness"
+    share = float(lesson.get(kind, 0.0))
+    if not 0 <= share <= 1:
+        raise ValueError(f"the share of {kind} must be within 0..1, got {share}")
+    again = (_guesses if kind == "guesses" else _bad_habits)(solved, share)
+    kept = [each for each in solved if each.episode not in again]
+    plays = [(episode, _doing(*turns)) for episode, turns in again.items()]
+    return kept + await _record(client, plays, settings=settings, dialect=dialect)
 
 
-async def with_bad_habits(
-    client: EnvClient,
-    demonstrations: Sequence[Demonstration],
-    *,
-    share: float,
-    settings: RolloutSettings,
-    dialect: Dialect,
-) -> list[Demonstration]:
-    """Return the demonstrations, many of those in which little had to be done played again by somebody sloppy.
+def _bad_habits(demonstrations: Sequence[Demonstration], share: float) -> dict[_Episode, _Turns]:
+    """Return many of the episodes in which little had to be done, as somebody sloppy plays them.
 
     A task's habit is what its oracle does last where it has most to do. Whoever is sloppy does it also where it was not
     called for, and so fails. `share` of the episodes without the habit are played so, evenly over goals and first
     pictures: whoever imitates them most likely always acts, but to imitate them well must see where others did not.
-
-    Raises: ValueError: the share is not within 0..1.
     """
-    if not 0 <= share <= 1:
-        raise ValueError(f"the share of sloppy demonstrations must be within 0..1, got {share}")
     habits = _habits(demonstrations)
     cells: dict[tuple[str, str, str], list[Demonstration]] = defaultdict(list)
     for each in demonstrations:
         if each.habit != habits[each.task]:
             cells[each.task, each.goal, _first_digest(each)].append(each)
     chosen = [each for cell in cells.values() for each in cell[: math.ceil(share * len(cell))]]
-
-    plays = [(each.episode, _doing(*each.calls[:-1], habits[each.task], each.calls[-1])) for each in chosen]
-    replaced = {each.episode for each in chosen}
-    kept = [each for each in demonstrations if each.episode not in replaced]
-    return kept + await _record(client, plays, settings=settings, dialect=dialect)
+    return {each.episode: (*each.calls[:-1], habits[each.task], each.calls[-1]) for each in chosen}
 
 
-async def with_guesses(
-    client: EnvClient,
-    demonstrations: Sequence[Demonstration],
-    *,
-    share: float,
-    settings: RolloutSettings,
-    dialect: Dialect,
-) -> list[Demonstration]:
-    """Return the demonstrations, this share of each task's played again by somebody who looks nothing up.
+def _guesses(demonstrations: Sequence[Demonstration], share: float) -> dict[_Episode, _Turns]:
+    """Return this share of each task's episodes as somebody plays them who looks nothing up.
 
     Who guesses ends the episode at once, as was right in another episode of the task, and so mostly fails.
-
-    Raises: ValueError: the share is not within 0..1.
     """
-    if not 0 <= share <= 1:
-        raise ValueError(f"the share of guesses must be within 0..1, got {share}")
-    tasks: dict[str, list[Demonstration]] = defaultdict(list)
-    for each in demonstrations:
-        tasks[each.task].append(each)
-    guessed = {
-        each.episode: other.calls[-1]
-        for found in tasks.values()
+    return {
+        each.episode: (other.calls[-1],)
+        for found in _by_task(demonstrations).values()
         for each, other in zip(found[: math.ceil(share * len(found))], found[1:] + found[:1], strict=False)
     }
 
-    plays = [(episode, _doing(ending)) for episode, ending in guessed.items()]
-    kept = [each for each in demonstrations if each.episode not in guessed]
-    return kept + await _record(client, plays, settings=settings, dialect=dialect)
+
+def _by_task(demonstrations: Sequence[Demonstration]) -> dict[str, list[Demonstration]]:
+    tasks: dict[str, list[Demonstration]] = defaultdict(list)
+    for each in demonstrations:
+        tasks[each.task].append(each)
+    return tasks
 
 
 def _habits(demonstrations: Sequence[Demonstration]) -> dict[str, tuple[ToolCall, ...]]:
     """Return what each task's oracle does before its last turn where it has most to do; nothing if it never acts."""
-    episodes: dict[str, list[Demonstration]] = defaultdict(list)
-    for each in demonstrations:
-        episodes[each.task].append(each)
     found: dict[str, tuple[ToolCall, ...]] = {}
-    for task, played in episodes.items():
+    for task, played in _by_task(demonstrations).items():
         longest = max(len(each.calls) for each in played)
         options = [each.habit for each in played if len(each.calls) == longest and each.habit]
         found[task] = max(options, key=options.count) if options else ()
@@ -185,7 +163,7 @@ def _doing(*turns: tuple[ToolCall, ...]) -> _Play:
 
 async def _record(
     client: EnvClient,
-    plays: Sequence[tuple[tuple[str, int, Split], _Play]],
+    plays: Sequence[tuple[_Episode, _Play]],
     *,
     settings: RolloutSettings,
     dialect: Dialect,
@@ -194,7 +172,7 @@ async def _record(
     gate = asyncio.Semaphore(len(status.phones) or TEXT_SESSIONS)
     options = settings.options(dialect, with_tree=True)
 
-    async def one(episode: tuple[str, int, Split], play: _Play) -> Demonstration:
+    async def one(episode: _Episode, play: _Play) -> Demonstration:
         task, seed, split = episode
         async with gate, client.session(task, seed=seed, split=split, options=options) as opened:
             spec = EpisodeSpec(id=f"{task}-{seed}", task=task, seed=seed, split=split)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.phone import flows
-from rlfactory.envs.tasks.phone.base import PhoneTask, flag, run
+from rlfactory.envs.tasks.phone.base import PhoneTask, flag, run, variant
 from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
@@ -81,50 +81,6 @@ class SettingsTask(PhoneTask):
             await flows.toggle_bluetooth(ui)
 
 
-class WifiOn(SettingsTask):
-    name = "settings.wifi_on"
-    wifi: ClassVar[bool | None] = True
-
-
-class WifiOff(SettingsTask):
-    name = "settings.wifi_off"
-    wifi: ClassVar[bool | None] = False
-
-
-class BluetoothOn(SettingsTask):
-    name = "settings.bluetooth_on"
-    bluetooth: ClassVar[bool | None] = True
-
-
-class BluetoothOff(SettingsTask):
-    name = "settings.bluetooth_off"
-    bluetooth: ClassVar[bool | None] = False
-
-
-class WifiOnVerify(SettingsTask):
-    name = "settings.wifi_on_verify"
-    holds_untouched: ClassVar[bool] = True
-    wifi: ClassVar[bool | None] = True
-
-
-class BluetoothOffVerify(SettingsTask):
-    name = "settings.bluetooth_off_verify"
-    holds_untouched: ClassVar[bool] = True
-    bluetooth: ClassVar[bool | None] = False
-
-
-class RadiosOff(SettingsTask):
-    name = "settings.radios_off"
-    wifi: ClassVar[bool | None] = False
-    bluetooth: ClassVar[bool | None] = False
-
-
-class WifiOffBluetoothOn(SettingsTask):
-    name = "settings.wifi_off_bluetooth_on"
-    wifi: ClassVar[bool | None] = False
-    bluetooth: ClassVar[bool | None] = True
-
-
 @dataclass(frozen=True, kw_only=True)
 class AirplaneTask(SettingsTask):
     """Airplane mode takes the radios with it, so these may change."""
@@ -146,16 +102,6 @@ class AirplaneTask(SettingsTask):
         await flows.toggle_airplane_mode(ui)
 
 
-class AirplaneOn(AirplaneTask):
-    name = "settings.airplane_on"
-    airplane: ClassVar[bool] = True
-
-
-class AirplaneOff(AirplaneTask):
-    name = "settings.airplane_off"
-    airplane: ClassVar[bool] = False
-
-
 @dataclass(frozen=True, kw_only=True)
 class BrightnessTask(SettingsTask):
     wanted: ClassVar[int]
@@ -171,27 +117,17 @@ class BrightnessTask(SettingsTask):
         await flows.set_brightness(ui, end=1.0 if self.wanted == 255 else 0.0)
 
 
-class BrightnessMax(BrightnessTask):
-    name = "settings.brightness_max"
-    wanted: ClassVar[int] = 255
-
-
-class BrightnessMin(BrightnessTask):
-    name = "settings.brightness_min"
-    wanted: ClassVar[int] = 1
-
-
 TASKS: tuple[type[PhoneTask], ...] = (
-    WifiOn,
-    WifiOff,
-    WifiOnVerify,
-    BluetoothOn,
-    BluetoothOff,
-    BluetoothOffVerify,
-    RadiosOff,
-    WifiOffBluetoothOn,
-    AirplaneOn,
-    AirplaneOff,
-    BrightnessMax,
-    BrightnessMin,
+    variant(SettingsTask, "settings.wifi_on", wifi=True),
+    variant(SettingsTask, "settings.wifi_off", wifi=False),
+    variant(SettingsTask, "settings.wifi_on_verify", wifi=True, holds_untouched=True),
+    variant(SettingsTask, "settings.bluetooth_on", bluetooth=True),
+    variant(SettingsTask, "settings.bluetooth_off", bluetooth=False),
+    variant(SettingsTask, "settings.bluetooth_off_verify", bluetooth=False, holds_untouched=True),
+    variant(SettingsTask, "settings.radios_off", wifi=False, bluetooth=False),
+    variant(SettingsTask, "settings.wifi_off_bluetooth_on", wifi=False, bluetooth=True),
+    variant(AirplaneTask, "settings.airplane_on", airplane=True),
+    variant(AirplaneTask, "settings.airplane_off", airplane=False),
+    variant(BrightnessTask, "settings.brightness_max", wanted=255),
+    variant(BrightnessTask, "settings.brightness_min", wanted=1),
 )

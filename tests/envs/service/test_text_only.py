@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import pytest
 
 from rlfactory.envs.api.errors import InfrastructureError, JudgeError
 from rlfactory.envs.api.types import JSON, EpisodeState, SessionOptions, Split, ToolCall, ToolSchema, ToolStatus
-from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import play
 from rlfactory.envs.rewards.rubric import SUCCESS, Part, Rubric
-from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.service.services import Services
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Check, Outcome, Task
@@ -88,17 +86,11 @@ class OpenVault(Task):
         await ui.finish(answer=said[1].split(",")[0])
 
 
-@pytest.fixture
-async def client() -> AsyncIterator[EnvClient]:
-    async with (
-        serving(ServerConfig(drain_s=0.5), tasks=TaskRegistry((OpenVault,))) as server,
-        EnvClient(server.address) as connected,
-    ):
-        yield connected
+REGISTRY = TaskRegistry((OpenVault,))
 
 
 async def test_an_oracle_plays_by_calling_tools(client):
-    record = await play(client, "bench.vault", seed=3, registry=TaskRegistry((OpenVault,)))
+    record = await play(client, "bench.vault", seed=3, registry=REGISTRY)
     assert (record.stuck, record.state, record.state_hash) == ("", EpisodeState.FINISHED, "")
     assert record.reward.success
     assert record.reward.parts == {"success": 1.0, "close": 1.0, "calls": 3.0}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +13,6 @@ from rlfactory.envs.api.errors import JudgeError, TaskError
 from rlfactory.envs.api.types import EpisodeState, ToolCall
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import play
-from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.search_qa import SEARCH_QA_TASKS
 from rlfactory.envs.tasks.search_qa.files import question_task, read_questions
@@ -27,12 +26,6 @@ from rlfactory.envs.tools.search.retriever import LocalRetriever
 
 REGISTRY = TaskRegistry(SEARCH_QA_TASKS)
 SEEDS = range(4)
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[EnvClient]:
-    async with serving(ServerConfig(), tasks=REGISTRY) as server, EnvClient(server.address) as connected:
-        yield connected
 
 
 async def test_the_oracle_solves_every_question_of_every_split_by_searching(client: EnvClient):
@@ -140,14 +133,14 @@ def test_a_bad_question_file_is_refused_by_line(tmp_path: Path, line: str, words
         read_questions(path)
 
 
-async def test_questions_of_a_file_are_played_over_an_index(tmp_path: Path):
+async def test_questions_of_a_file_are_played_over_an_index(tmp_path: Path, client_of: Any):
     path = tmp_path / "My NQ.jsonl"
     path.write_text("\n".join(map(json.dumps, QUESTIONS)))
     index = SearchIndex.in_memory(made_world().passages())
     registry = TaskRegistry([question_task(path, LocalRetriever(index))])
     [info] = registry.infos()
     assert info.name == "search_qa.my_nq"
-    async with serving(ServerConfig(), tasks=registry) as server, EnvClient(server.address) as client:
+    async with client_of(tasks=registry) as client:
         record = await play(client, info.name, seed=0, split="test", registry=registry)
         assert record.reward.total == 1.0
         assert "support" not in record.reward.parts
@@ -159,7 +152,7 @@ def test_documents_are_read_as_the_tool_writes_them():
 
 @pytest.mark.parametrize(("model", "total"), [("right", 1.0), ("wrong", 0.0), ("prose", None)])
 async def test_a_judge_decides_on_answers_in_other_words(
-    tmp_path: Path, chat_stub: str, model: str, total: float | None
+    tmp_path: Path, chat_stub: str, client_of: Any, model: str, total: float | None
 ):
     path = tmp_path / "nq.jsonl"
     path.write_text(json.dumps(QUESTIONS[0]))
@@ -167,8 +160,7 @@ async def test_a_judge_decides_on_answers_in_other_words(
     options = QuestionOptions(questions=path, index=str(tmp_path / "index"), judge=f"{chat_stub}/v1,{model}")
     finish = ToolCall(id="0", name="finish", arguments={"answer": "It is the city of Oslo."})
     async with (
-        serving(ServerConfig(), tasks=options.registry(), services=options.services()) as server,
-        EnvClient(server.address) as client,
+        client_of(tasks=options.registry(), services=options.services()) as client,
         client.session("search_qa.nq", seed=0, split="train") as session,
     ):
         if total is None:

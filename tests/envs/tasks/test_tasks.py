@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import cast
 
 import pytest
-import pytest_asyncio
 
-from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
 from rlfactory.envs.api.types import EpisodeState, SessionOptions, Split, ToolCall
 from rlfactory.envs.client import EnvClient, Session
 from rlfactory.envs.client.oracle import play
-from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.phone import (
     PHONE_TASKS,
     clock,
@@ -39,14 +36,6 @@ SEEDS: dict[Split, int] = {"train": 0, "validation": 1, "test": 2}
 NAMES = [task.name for task in PHONE_TASKS]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def client() -> AsyncIterator[EnvClient]:
-    # Half the usual size: the same layout in dp, a quarter of the pixels to draw.
-    phones = phone_source(PhonesConfig(phones=1, width_px=540, height_px=1200))
-    async with serving(ServerConfig(), phones=phones) as server, EnvClient(server.address) as client:
-        yield client
-
-
 def drawn(name: str, *, seed: int, split: Split) -> PhoneTask:
     return cast(PhoneTask, REGISTRY.draw(name, seed=seed, split=split))
 
@@ -57,10 +46,10 @@ def begin(client: EnvClient, name: str, *, seed: int = 0) -> Session:
 
 
 @pytest.mark.parametrize(("name", "split"), CASES)
-async def test_the_oracle_succeeds_without_side_effects(client: EnvClient, name: str, split: Split) -> None:
+async def test_the_oracle_succeeds_without_side_effects(phone_client: EnvClient, name: str, split: Split) -> None:
     seed = SEEDS[split]
     task = drawn(name, seed=seed, split=split)
-    record = await play(client, name, seed=seed, split=split, options=OPTIONS)
+    record = await play(phone_client, name, seed=seed, split=split, options=OPTIONS)
     assert not record.stuck, record.stuck
     assert record.goal == task.goal
     assert record.reward.side_effects == ()
@@ -75,11 +64,11 @@ async def test_the_oracle_succeeds_without_side_effects(client: EnvClient, name:
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_an_episode_begins_unsolved_and_doing_nothing_fails(client: EnvClient, name: str) -> None:
+async def test_an_episode_begins_unsolved_and_doing_nothing_fails(phone_client: EnvClient, name: str) -> None:
     """Without `finish` even a "verify" variant fails; with it only these succeed."""
     task = drawn(name, seed=0, split=REGISTRY.get(name).splits[0])
     for seed in SEEDS.values():
-        async with begin(client, name, seed=seed) as session:
+        async with begin(phone_client, name, seed=seed) as session:
             first = await session.step([ToolCall(id="0", name="phone", arguments={"action": "wait", "seconds": 0})])
             assert not first.reward.success
             assert first.reward.side_effects == ()
@@ -90,8 +79,8 @@ async def test_an_episode_begins_unsolved_and_doing_nothing_fails(client: EnvCli
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_a_claim_of_failure_is_no_success(client: EnvClient, name: str) -> None:
-    async with begin(client, name) as session:
+async def test_a_claim_of_failure_is_no_success(phone_client: EnvClient, name: str) -> None:
+    async with begin(phone_client, name) as session:
         await drawn(name, seed=0, split=session.split).solve(Honest(session))
         assert session.reward.progress == 1.0
         assert not session.reward.success
@@ -153,8 +142,8 @@ DAMAGE: dict[str, Callable[[PhoneTask, UiDriver], Awaitable[str]]] = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_collateral_damage_fails_and_is_named(client: EnvClient, name: str) -> None:
-    async with begin(client, name) as session:
+async def test_collateral_damage_fails_and_is_named(phone_client: EnvClient, name: str) -> None:
+    async with begin(phone_client, name) as session:
         task = drawn(name, seed=0, split=session.split)
         ui = UiDriver(session)
         named = await DAMAGE[name.partition(".")[0]](task, ui)

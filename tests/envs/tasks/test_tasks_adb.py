@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -12,7 +13,6 @@ from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
 from rlfactory.envs.api.types import SessionOptions
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import play
-from rlfactory.envs.service.server import ServerConfig, serving
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -28,21 +28,16 @@ NAMES = (
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def direct() -> AsyncIterator[EnvClient]:
-    phones = phone_source(PhonesConfig(phones=1))
-    async with serving(ServerConfig(), phones=phones) as server, EnvClient(server.address) as client:
-        yield client
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def adb() -> AsyncIterator[EnvClient]:
-    phones = phone_source(PhonesConfig(phones=1, kind=SourceKind.ADB))
-    async with serving(ServerConfig(), phones=phones) as server, EnvClient(server.address) as client:
-        yield client
+async def clients(client_of: Any) -> AsyncIterator[tuple[EnvClient, EnvClient]]:
+    """Of a service in process, and of one behind adb."""
+    sources = [phone_source(PhonesConfig(phones=1, kind=kind)) for kind in (SourceKind.DIRECT, SourceKind.ADB)]
+    async with client_of(phones=sources[0]) as direct, client_of(phones=sources[1]) as adb:
+        yield direct, adb
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_a_task_is_the_same_over_adb(direct: EnvClient, adb: EnvClient, name: str) -> None:
+async def test_a_task_is_the_same_over_adb(clients: tuple[EnvClient, EnvClient], name: str) -> None:
+    direct, adb = clients
     near = await play(direct, name, seed=3, split="train", options=OPTIONS)
     far = await play(adb, name, seed=3, split="train", options=OPTIONS)
     assert (near.stuck, far.stuck) == ("", "")

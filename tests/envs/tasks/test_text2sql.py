@@ -9,10 +9,8 @@ import sqlite3
 import pytest
 
 from rlfactory.envs.api.types import EpisodeState, Split, ToolCall, ToolStatus
-from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import play
 from rlfactory.envs.rewards.sql import EXECUTES, RIGHT, SEEN_RIGHT
-from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.service.services import Services
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Outcome, Task
@@ -46,21 +44,16 @@ def answered(answer: str) -> Outcome:
     return Outcome(state={}, initial={}, finished=True, claimed_success=True, answer=answer)
 
 
-async def test_oracles_solve_every_level_and_split_over_the_service():
-    async with serving(ServerConfig(drain_s=0.5), tasks=REGISTRY) as server, EnvClient(server.address) as client:
-        for task, split, seed in itertools.product(TEXT2SQL_TASKS, SPLITS, range(3)):
-            record = await play(client, task.name, seed=seed, split=split)
-            assert record.stuck == ""
-            assert (record.reward.total, record.reward.success, record.state) == (1.0, True, EpisodeState.FINISHED)
-            assert record.reward.parts == {"success": 1.0, EXECUTES: 1.0, SEEN_RIGHT: 1.0, RIGHT: 1.0}
+async def test_oracles_solve_every_level_and_split_over_the_service(client):
+    for task, split, seed in itertools.product(TEXT2SQL_TASKS, SPLITS, range(3)):
+        record = await play(client, task.name, seed=seed, split=split)
+        assert record.stuck == ""
+        assert (record.reward.total, record.reward.success, record.state) == (1.0, True, EpisodeState.FINISHED)
+        assert record.reward.parts == {"success": 1.0, EXECUTES: 1.0, SEEN_RIGHT: 1.0, RIGHT: 1.0}
 
 
-async def test_an_agent_sees_rows_refusals_and_its_reward():
-    async with (
-        serving(ServerConfig(drain_s=0.5), tasks=REGISTRY) as server,
-        EnvClient(server.address) as client,
-        client.session("text2sql.select", seed=1) as session,
-    ):
+async def test_an_agent_sees_rows_refusals_and_its_reward(client):
+    async with client.session("text2sql.select", seed=1) as session:
         assert "CREATE TABLE" in session.goal and "finish" in session.goal
         calls = [
             ToolCall(id="0", name="sql", arguments={"query": "SELECT count(*) AS tables FROM sqlite_schema"}),

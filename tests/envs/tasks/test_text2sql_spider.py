@@ -11,9 +11,7 @@ import pytest
 pytest.importorskip("sqlglot")
 
 from rlfactory.envs.api.errors import EnvironmentFault, TaskError
-from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import play
-from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.text2sql.spider import SpiderTask, spider_task
 
@@ -44,12 +42,9 @@ def draw(folder: Path, split: str) -> SpiderTask:
     return drawn
 
 
-async def test_its_questions_are_played_and_judged_on_all_databases(folder):
+async def test_its_questions_are_played_and_judged_on_all_databases(folder, client_of):
     registry = TaskRegistry((spider_task(folder),))
-    async with (
-        serving(ServerConfig(drain_s=0.5), tasks=registry) as server,
-        EnvClient(server.address) as client,
-    ):
+    async with client_of(tasks=registry) as client:
         for split in ("train", "validation"):
             record = await play(client, "text2sql.songs", seed=1, split=split, registry=registry)
             assert (record.stuck, record.reward.total) == ("", 1.0)

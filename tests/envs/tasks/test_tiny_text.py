@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator
-
-import pytest
 
 from rlfactory.envs.api.types import EpisodeState, Split, ToolCall, ToolStatus
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import play
 from rlfactory.envs.rewards.sql import EXECUTES
-from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.search_qa.tiny import FACTS, TINY_SEARCH_TASKS, TinyQuestion, people, village
 from rlfactory.envs.tasks.text2sql.tiny import LOOK, TINY_TEXT2SQL_TASKS, TinySqlTask
 
 REGISTRY = TaskRegistry((*TINY_TEXT2SQL_TASKS, *TINY_SEARCH_TASKS))
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[EnvClient]:
-    async with serving(ServerConfig(drain_s=0.5), tasks=REGISTRY) as server, EnvClient(server.address) as connected:
-        yield connected
 
 
 def drawn(name: str, seed: int, split: Split = "train") -> TinySqlTask:

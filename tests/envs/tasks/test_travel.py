@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from rlfactory.envs.api.types import JSON, ToolCall, ToolStatus
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import play
-from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.travel import TRAVEL_TASKS
 from rlfactory.envs.tasks.travel.plan import best_plan, cost, read_plan, verify
@@ -25,12 +23,6 @@ def drawn(name: str, split, seed: int) -> Trip:
     task = REGISTRY.draw(name, seed=seed, split=split)
     assert isinstance(task, Trip)
     return task
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[EnvClient]:
-    async with serving(ServerConfig(), tasks=REGISTRY) as server, EnvClient(server.address) as connected:
-        yield connected
 
 
 async def test_the_oracle_plans_every_trip_with_what_the_tools_say(client: EnvClient):

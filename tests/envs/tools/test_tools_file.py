@@ -15,9 +15,7 @@ import pytest
 
 from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.api.types import Split, ToolCall, ToolStatus
-from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.serve import tools_of_file
-from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Check, Outcome, Task
 from rlfactory.envs.tasks.ui_driver import UiDriver
@@ -189,12 +187,11 @@ async def test_what_cannot_be_opened_is_said(tmp_path, text, words):
         await calls(load_tools(written(tmp_path, text), environ={}))
 
 
-async def test_a_service_offers_the_tools_of_its_file(tmp_path):
+async def test_a_service_offers_the_tools_of_its_file(tmp_path, client_of):
     path = written(tmp_path, "tools: {loud: {function: 'mine.py:shout'}}")
     async with (
         tools_of_file(path, {}) as tools,
-        serving(ServerConfig(drain_s=0.5), tasks=TaskRegistry((Shouting,)), tools=tools) as server,
-        EnvClient(server.address) as client,
+        client_of(tasks=TaskRegistry((Shouting,)), tools=tools) as client,
         client.session("bench.shouting", seed=1) as session,
     ):
         assert [tool.name for tool in session.tools] == ["loud", "calculator", "finish"]

@@ -17,7 +17,6 @@ from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import ToolCall
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import play
-from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.file import add_tasks
 from rlfactory.envs.tasks.registry import TaskRegistry
 
@@ -37,8 +36,8 @@ def registry() -> TaskRegistry:
     return TaskRegistry((names["CountFruit"],))
 
 
-async def test_the_example_is_solved_by_its_oracle_and_by_no_near_miss(registry):
-    async with serving(ServerConfig(drain_s=0.5), tasks=registry) as server, EnvClient(server.address) as client:
+async def test_the_example_is_solved_by_its_oracle_and_by_no_near_miss(registry, client_of):
+    async with client_of(tasks=registry) as client:
         for seed in range(5):
             record = await play(client, "shop.count", seed=seed, registry=registry)
             assert (record.stuck, record.reward.success, record.reward.total) == ("", True, 1.1)
@@ -75,7 +74,7 @@ async def test_the_example_as_a_file_is_served_by_the_command(tmp_path):
         ("x = (", "cannot import .*SyntaxError"),
         ("import nothing_of_this_name", "ModuleNotFoundError"),
         ("x = 1", "defines no task"),
-        ("from rlfactory.envs.tasks.phone.settings import WifiOn", "defines no task"),
+        ("from rlfactory.envs.tasks.phone.contacts import AddContact", "defines no task"),
     ],
 )
 def test_a_file_that_is_none_of_tasks_is_refused(tmp_path, source, words):

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,21 +14,14 @@ from hypothesis import strategies as st
 from rlfactory.emulators.device.errors import DeviceLost, DeviceTimeout
 from rlfactory.envs.api import errors
 from rlfactory.envs.api.types import (
-    CoordinateFrame,
-    EpisodeState,
     ImageFormat,
     ImageRef,
     Observation,
     ResetResult,
-    Reward,
     SessionOptions,
     StepResult,
-    StepTiming,
     TaskInfo,
     ToolCall,
-    ToolResult,
-    ToolSchema,
-    ToolStatus,
 )
 from rlfactory.envs.wire import convert
 from rlfactory.envs.wire.faults import CODES, device_failure, from_metadata, to_status
@@ -31,8 +29,6 @@ from rlfactory.envs.wire.v1 import env_pb2 as pb
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 number = st.floats(allow_nan=False, allow_infinity=False)
-positive = st.floats(0.001, 1e6)
-small = st.integers(0, 2**31)
 json_object = st.dictionaries(
     text,
     st.recursive(
@@ -42,111 +38,49 @@ json_object = st.dictionaries(
     ),
     max_size=4,
 )
+PLAIN: dict[Any, st.SearchStrategy[Any]] = {
+    **{str: text, float: number, int: st.integers(0, 2**31), bool: st.booleans(), NoneType: st.none()},
+    bytes: st.binary(min_size=1, max_size=50),
+}
+ABOVE_ZERO = {**PLAIN, int: st.integers(1, 100), float: st.floats(0.001, 1e6)}
+"""For options: 0 means that one is not set."""
 
-options = st.builds(
-    SessionOptions,
-    image_format=st.sampled_from(ImageFormat),
-    image_quality=st.integers(1, 100),
-    max_pixels=st.none() | st.integers(1, 10**9),
-    multiple_px=st.integers(1, 256),
-    with_image=st.booleans(),
-    with_tree=st.booleans(),
-    coordinates=st.sampled_from(CoordinateFrame),
-    max_turns=st.none() | st.integers(1, 1000),
-    lease_s=positive,
-    step_timeout_s=positive,
-    group=text,
+
+def drawn(kind: Any, plain: dict[Any, st.SearchStrategy[Any]] = PLAIN) -> st.SearchStrategy[Any]:
+    """Return values of a type of `envs.api.types`: every field, whatever its default, is drawn by its type."""
+    arguments = get_args(kind)
+    if kind in plain:
+        return plain[kind]
+    if isinstance(kind, type) and is_dataclass(kind):
+        return st.builds(kind, **{name: drawn(each, plain) for name, each in get_type_hints(kind).items()})
+    if get_origin(kind) is tuple:
+        return st.lists(drawn(arguments[0], plain), max_size=3).map(tuple)
+    if get_origin(kind) is Mapping:
+        return st.dictionaries(text, number, max_size=3) if arguments[1] is float else json_object
+    if get_origin(kind) is UnionType:
+        return st.one_of(*(drawn(each, plain) for each in arguments))
+    return st.sampled_from(arguments or kind)  # words, or an enum
+
+
+@pytest.mark.parametrize(
+    ("values", "there_and_back"),
+    [
+        (drawn(SessionOptions, ABOVE_ZERO), lambda value: convert.options_from_pb(convert.options_to_pb(value))),
+        (drawn(Observation), lambda value: convert.observation_from_pb(convert.observation_to_pb(value))),
+        (drawn(ResetResult), lambda value: convert.reset_from_pb(convert.reset_to_pb(value))),
+        (drawn(TaskInfo), lambda value: convert.task_from_pb(convert.task_to_pb(value))),
+        (drawn(StepResult), lambda value: convert.step_from_pb(convert.step_to_pb(value, with_bytes=True))),
+        (
+            st.builds(ToolCall, id=text.filter(bool), name=text, arguments=json_object),
+            lambda value: convert.calls_from_pb(convert.calls_to_pb([value]))[0],
+        ),
+    ],
+    ids=["options", "observation", "reset", "task", "step", "call"],
 )
-images = st.builds(
-    ImageRef,
-    data=st.binary(min_size=1, max_size=50),
-    format=st.sampled_from(ImageFormat),
-    width_px=small,
-    height_px=small,
-    digest=text,
-)
-observations = st.builds(
-    Observation,
-    sequence=small,
-    image=st.none() | images,
-    tree_xml=text,
-    activity=text,
-    width_px=small,
-    height_px=small,
-    text=text,
-)
-schemas = st.builds(ToolSchema, name=text, description=text, parameters=json_object)
-calls = st.builds(ToolCall, id=text.filter(bool), name=text, arguments=json_object)
-results = st.builds(
-    ToolResult, call_id=text, name=text, status=st.sampled_from(ToolStatus), text=text, duration_s=number
-)
-rewards = st.builds(
-    Reward,
-    total=number,
-    parts=st.dictionaries(text, number, max_size=3),
-    progress=number,
-    success=st.booleans(),
-    side_effects=st.lists(text, max_size=3).map(tuple),
-)
-timings = st.builds(StepTiming, act_s=number, settle_s=number, observe_s=number, judge_s=number, total_s=number)
-steps = st.builds(
-    StepResult,
-    results=st.lists(results, max_size=3).map(tuple),
-    observation=observations,
-    reward=rewards,
-    state=st.sampled_from(EpisodeState),
-    timing=timings,
-)
-resets = st.builds(
-    ResetResult,
-    session=text,
-    goal=text,
-    tools=st.lists(schemas, max_size=2).map(tuple),
-    observation=observations,
-    max_turns=small,
-    lease_expiry_s=number,
-    state_hash=text,
-)
-infos = st.builds(
-    TaskInfo,
-    name=text,
-    suite=text,
-    description=text,
-    apps=st.lists(text, max_size=2).map(tuple),
-    splits=st.lists(st.sampled_from(["train", "validation", "test"]), max_size=3).map(tuple),
-    max_turns=small,
-    tools=st.lists(text, max_size=2).map(tuple),
-)
-
-
-@given(options)
-def test_options(value):
-    assert convert.options_from_pb(convert.options_to_pb(value)) == value
-
-
-@given(observations)
-def test_observations(value):
-    assert convert.observation_from_pb(convert.observation_to_pb(value)) == value
-
-
-@given(steps)
-def test_steps(value):
-    assert convert.step_from_pb(convert.step_to_pb(value, with_bytes=True)) == value
-
-
-@given(resets)
-def test_resets(value):
-    assert convert.reset_from_pb(convert.reset_to_pb(value)) == value
-
-
-@given(infos)
-def test_tasks(value):
-    assert convert.task_from_pb(convert.task_to_pb(value)) == value
-
-
-@given(calls)
-def test_calls(value):
-    assert convert.calls_from_pb(convert.calls_to_pb([value])) == (value,)
+@given(data=st.data())
+def test_every_value_comes_back_equal(values, there_and_back, data):
+    value = data.draw(values)
+    assert there_and_back(value) == value
 
 
 def test_unset_options_are_the_defaults():

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
 from rlfactory.envs.api.types import EpisodeState, SessionOptions, ToolCall
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.search_qa import SEARCH_QA_TASKS
 from rlfactory.envs.tasks.search_qa.made import Chain
@@ -42,12 +41,6 @@ class Reader:
             call = ToolCall(id="0", name="finish", arguments={"status": "success", "answer": said})
         written = self.dialect.render([call], thought="hm")
         return Reply(text=SPECIAL.sub("", written), complete=True, model_text=written)
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[EnvClient]:
-    async with serving(ServerConfig(), tasks=REGISTRY) as server, EnvClient(server.address) as connected:
-        yield connected
 
 
 @pytest.mark.parametrize("name", ["qwen3", "qwen2_5", "llama3", "mistral", "deepseek_v3", "deepseek_v3_1", "gpt_oss"])

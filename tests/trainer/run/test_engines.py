@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.train]
 
 def pretend(monkeypatch: pytest.MonkeyPatch, **versions: str) -> None:
     """Make these the only distributions that there are."""
-    monkeypatch.setattr(engines, "_version", lambda name: versions.get(name.replace("-", "_"), ""))
+    monkeypatch.setattr(engines, "version", lambda name: versions.get(name.replace("-", "_"), ""))
 
 
 @pytest.mark.parametrize(("hardware", "mends"), [("cpu_vllm", "make setup ENGINE=vllm"), ("gpu", "rlfactory\\[gpu\\]")])
