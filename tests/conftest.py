@@ -7,10 +7,12 @@ only when it carries another of the markers below; any other skip counts as a fa
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
 import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -85,6 +87,27 @@ async def phone_client(client_of: Any) -> AsyncIterator[Any]:
 
     async with client_of(phones=phone_source(PhonesConfig(phones=1, width_px=540, height_px=1200))) as connected:
         yield connected
+
+
+@pytest.fixture(scope="session")
+def program() -> Callable[..., AbstractAsyncContextManager[Any]]:
+    """Return a context manager that runs `rlfactory`; it gives the process and its first line, read if that is JSON."""
+
+    @asynccontextmanager
+    async def run(*arguments: object, stdin: int | None = None, **environment: str) -> AsyncIterator[Any]:
+        command = (sys.executable, "-m", "rlfactory", *map(str, arguments))
+        variables = {**os.environ, **environment}
+        process = await asyncio.create_subprocess_exec(*command, stdin=stdin, stdout=PIPE, stderr=PIPE, env=variables)
+        assert process.stdout is not None
+        try:
+            line = await process.stdout.readline()
+            yield process, json.loads(line) if line.startswith(b"{") else line.decode()
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.communicate()
+
+    return run
 
 
 @pytest.fixture(scope="module")

@@ -81,35 +81,14 @@ _BINARY: Final[Mapping[type[ast.operator], Callable[[Any, Any], Number]]] = {
     ast.Pow: _power,
 }
 _CONSTANTS: Final[Mapping[str, float]] = {"pi": math.pi, "e": math.e, "tau": math.tau}
-_FUNCTIONS: Final[Mapping[str, Callable[..., Number]]] = {
-    "abs": abs,
-    "acos": math.acos,
-    "asin": math.asin,
-    "atan": math.atan,
-    "atan2": math.atan2,
-    "cbrt": math.cbrt,
-    "ceil": math.ceil,
-    "comb": _comb,
-    "cos": math.cos,
-    "degrees": math.degrees,
-    "exp": math.exp,
-    "factorial": _factorial,
-    "floor": math.floor,
-    "gcd": _gcd,
-    "hypot": math.hypot,
-    "lcm": _lcm,
-    "ln": math.log,
-    "log": math.log,
-    "log10": math.log10,
-    "log2": math.log2,
-    "max": max,
-    "min": min,
-    "radians": math.radians,
-    "round": _round,
-    "sin": math.sin,
-    "sqrt": math.sqrt,
-    "tan": math.tan,
+_OF_MATH: Final = "acos asin atan atan2 cbrt ceil cos degrees exp floor hypot log log10 log2 radians sin sqrt tan"
+_OURS: Final[Mapping[str, Callable[..., Number]]] = {
+    **{"abs": abs, "comb": _comb, "factorial": _factorial, "gcd": _gcd, "lcm": _lcm},
+    **{"ln": math.log, "max": max, "min": min, "round": _round},
 }
+_FUNCTIONS: Final[Mapping[str, Callable[..., Number]]] = dict(
+    sorted({**_OURS, **{name: getattr(math, name) for name in _OF_MATH.split()}}.items())
+)
 
 CALCULATOR_SCHEMA: Final = object_schema(
     "calculator",

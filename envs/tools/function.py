@@ -22,6 +22,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from types import MethodType
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import docstring_parser
@@ -249,19 +250,6 @@ def tool_of(
     bound = inspect.signature(subject.__call__)
     if "self" not in bound.parameters:
         raise ValueError(f"{subject.__name__} has no method __call__(self, ...)")
-    signature = signature_of(
-        _without_self(subject.__call__), name=called_name, description=description, documented=documented
-    )
+    method = MethodType(subject.__call__, subject)  # whose signature is without `self`
+    signature = signature_of(method, name=called_name, description=description, documented=documented)
     return lambda context: ObjectTool(subject(**made_with), signature, policy)
-
-
-def _without_self(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function with a method's signature and types, without `self`."""
-
-    def stand_in() -> None:
-        raise AssertionError("only its signature is read")
-
-    full = inspect.signature(method)
-    stand_in.__signature__ = full.replace(parameters=list(full.parameters.values())[1:])  # type: ignore[attr-defined]
-    stand_in.__annotations__ = get_type_hints(method, include_extras=True)
-    return stand_in

@@ -7,6 +7,7 @@ not-json      a proxy's page, with 200           no-choices     200 with an empt
 huge          an endless body                    stall          headers, then nothing
 hang-up       closes the connection              refuse         401
 error         500                                cut            finish_reason "length"
+echo          what it was asked, as JSON         blank          white space alone
 
 As a judge: right, wrong (a verdict), fenced (a verdict after thinking, in a fence), prose, out-of-range (a score of 7),
 truth (a score of true), two (two verdicts), split (0, then 1, and so on), wavering (500, then prose, then right).
@@ -27,6 +28,7 @@ CALLS: Final = (
 )
 RIGHT: Final = '{"score": 1, "reason": "same"}'
 REPLIES: Final = {
+    "blank": "  ",
     "malformed": "I would tap the switch.",
     "cut": '{"score": 1',
     "right": RIGHT,
@@ -71,6 +73,13 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(200, b'{"choices": []}')
             case "hang-up":
                 self.close_connection = True
+            case "echo":
+                heard = {
+                    "path": self.path,
+                    "authorization": self.headers["Authorization"],
+                    "messages": body["messages"],
+                }
+                self.answer(200, json.dumps({"choices": [{"message": {"content": json.dumps(heard)}}]}).encode())
             case "huge":
                 self.endless()
             case "stall":

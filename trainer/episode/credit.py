@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from statistics import fmean, stdev
 
 _EPSILON = 1e-6
 """verl's, so that equal rewards divide to 0."""
@@ -24,19 +24,10 @@ def grpo_advantages(
     members: dict[Hashable, list[float]] = defaultdict(list)
     for reward, group in zip(rewards, groups, strict=True):
         members[group].append(reward)
-    centre = {group: _mean(values) if len(values) > 1 else 0.0 for group, values in members.items()}
-    scale = {group: _deviation(values) if len(values) > 1 else 1.0 for group, values in members.items()}
+    centre = {group: fmean(values) if len(values) > 1 else 0.0 for group, values in members.items()}
+    # Of a sample (n - 1), as torch.std does.
+    scale = {group: stdev(values) if len(values) > 1 else 1.0 for group, values in members.items()}
     return [
         (reward - centre[group]) / (scale[group] + _EPSILON if normalise_by_std else 1.0)
         for reward, group in zip(rewards, groups, strict=True)
     ]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
-def _deviation(values: Sequence[float]) -> float:
-    """Return the sample standard deviation (n - 1), as torch.std does."""
-    mean = _mean(values)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))

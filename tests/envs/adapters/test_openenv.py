@@ -201,29 +201,18 @@ async def test_a_phone_is_seen_as_a_picture():
         assert opened_app["activity"].startswith("com.android.settings/")
 
 
-@asynccontextmanager
-async def command(*arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
-    """Run the command; give it and its address. It is killed if the test leaves it running."""
-    line = [sys.executable, "-m", "rlfactory", "openenv", *arguments, "--port", "0", "--json"]
-    process = await asyncio.create_subprocess_exec(*line, stdout=asyncio.subprocess.PIPE)
-    assert process.stdout is not None
-    try:
-        yield process, json.loads(await process.stdout.readline())["address"]
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+COMMAND = ("openenv", "--port", "0", "--json")
 
 
 @pytest.mark.openenv
-async def test_openenvs_own_clients_play(serve, eventually):
+async def test_openenvs_own_clients_play(serve, eventually, program):
     probe = await asyncio.create_subprocess_exec(
         OPENENV_PYTHON, "-c", "import importlib.util as u, sys; sys.exit(u.find_spec('openenv') is None)"
     )
     if await probe.wait():
         pytest.skip("needs openenv-core; OPENENV_PYTHON names an interpreter that has it")
-    async with serve() as (service, _), command("--address", service.address) as (adapter, address):
-        line = [OPENENV_PYTHON, str(Path(__file__).with_name("openenv_player.py")), f"http://{address}"]
+    async with serve() as (service, _), program(*COMMAND, "--address", service.address) as (adapter, ready):
+        line = [OPENENV_PYTHON, str(Path(__file__).with_name("openenv_player.py")), f"http://{ready['address']}"]
         player = await asyncio.create_subprocess_exec(*line, stdout=asyncio.subprocess.PIPE)
         out, _ = await player.communicate()
         await eventually(lambda: service.manager.sessions == 0)
@@ -239,11 +228,11 @@ async def test_openenvs_own_clients_play(serve, eventually):
     assert "no such thing (type: invalid_args)" in heard["refused"]
 
 
-async def test_the_command_says_where_it_listens_and_ends_its_episodes(serve, eventually):
+async def test_the_command_says_where_it_listens_and_ends_its_episodes(serve, eventually, program):
     async with serve() as (service, _):
-        async with command("--address", service.address, "--task", "bench.talk") as (adapter, address):
+        async with program(*COMMAND, "--address", service.address, "--task", "bench.talk") as (adapter, ready):
             async with httpx.AsyncClient() as http:
-                await http.post(f"http://{address}/reset")
+                await http.post(f"http://{ready['address']}/reset")
             assert service.manager.sessions == 1
             adapter.send_signal(signal.SIGINT)
             assert await adapter.wait() == 0

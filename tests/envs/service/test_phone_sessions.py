@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import pytest
 
+from benchmarks.slow_phones import Waiting
 from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.errors import CommandFailed
 from rlfactory.emulators.pool import PoolConfig
@@ -20,7 +21,7 @@ from rlfactory.emulators.sources.direct import DirectSource
 from rlfactory.emulators.sources.kinds import SourceKind
 from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
 from rlfactory.envs.api.errors import EnvironmentFault, InfrastructureError, LimitExceeded, TaskError
-from rlfactory.envs.api.types import EpisodeState, SessionOptions, Split, ToolCall, ToolStatus
+from rlfactory.envs.api.types import EpisodeState, SessionOptions, ToolCall, ToolStatus
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.conformance.__main__ import conform
 from rlfactory.envs.conformance.checks import BEHAVIOURS, Target, examine
@@ -28,28 +29,17 @@ from rlfactory.envs.service.limits import Limits
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
-from rlfactory.envs.tasks.task import Check, Outcome, Task
-from rlfactory.envs.tasks.ui_driver import UiDriver
+from rlfactory.envs.tasks.task import Check, Outcome
 
 TREE = SessionOptions(with_tree=True)
 SETTINGS = "com.android.settings"
 
 
-class Notes(Task):
+class Notes(Waiting):
     """A file has to exist, and nothing else may change."""
 
     name = "bench.file"
-    suite = "bench"
-    description = "Make a file"
     max_turns = 6
-
-    @classmethod
-    def sample(cls, rng: random.Random, split: Split) -> Task:
-        return cls()
-
-    @property
-    def goal(self) -> str:
-        return "Make a file."
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
         await device.push("/sdcard/Download/start.txt", b"here", timeout_s=timeout_s)
@@ -59,9 +49,6 @@ class Notes(Task):
 
     def allowed(self) -> Sequence[str]:
         return ("foreground", "files/Download/done.txt")
-
-    async def solve(self, ui: UiDriver) -> None:
-        await ui.tap("a button that no phone has")
 
 
 class NeverTheSame(Notes):
@@ -125,13 +112,6 @@ async def settled(server: EnvServer, client: EnvClient, state: str = "ready") ->
     """Return when every phone is in this state; the test's timeout is the bound."""
     while any(phone.state != state for phone in (await client.status()).phones):  # noqa: ASYNC110
         await asyncio.sleep(0.01)
-
-
-@pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda behaviour: behaviour.__name__)
-async def test_conformance(behaviour):
-    async with phones() as (_, client):
-        (finding,) = await examine(Target(client=client, task="settings.wifi_on"), [behaviour])
-        assert not finding.problem
 
 
 async def test_side_effects_spoil_success_and_are_named():

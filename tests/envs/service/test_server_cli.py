@@ -6,9 +6,7 @@ import asyncio
 import json
 import signal
 import socket
-import sys
 from asyncio.subprocess import PIPE
-from contextlib import asynccontextmanager
 
 import httpx
 import pytest
@@ -21,28 +19,12 @@ from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.server import AddressInUse, ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 
-SERVE = (sys.executable, "-c", "from rlfactory.envs.cli import app; app()", "serve", "--phones", "0", "--json")
-
-
-@asynccontextmanager
-async def served(*arguments: str, stdin: int | None = None):
-    """Run `serve` on a free port; yield the process and what its ready line says."""
-    process = await asyncio.create_subprocess_exec(
-        *SERVE, "--port", "0", *arguments, stdin=stdin, stdout=PIPE, stderr=PIPE
-    )
-    try:
-        line = await process.stdout.readline()
-        assert line, (await process.stderr.read()).decode()
-        yield process, json.loads(line)
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()
+SERVE = ("serve", "--phones", "0", "--port", "0", "--json")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_it_says_where_it_listens_and_stops_on_a_signal(number):
-    async with served() as (process, ready):
+async def test_it_says_where_it_listens_and_stops_on_a_signal(program, number):
+    async with program(*SERVE) as (process, ready):
         assert ready["pid"] == process.pid
         async with EnvClient(ready["address"]) as client:
             assert (await client.status()).sessions == 0
@@ -51,8 +33,8 @@ async def test_it_says_where_it_listens_and_stops_on_a_signal(number):
         assert await asyncio.wait_for(process.wait(), 30) == 0
 
 
-async def test_prometheus_is_told_of_sessions_and_steps():
-    async with served("--metrics-port", "0") as (_, ready), EnvClient(ready["address"]) as client:
+async def test_prometheus_is_told_of_sessions_and_steps(program):
+    async with program(*SERVE, "--metrics-port", "0") as (_, ready), EnvClient(ready["address"]) as client:
         with pytest.raises(UnknownName):
             await client.reset("no.such_task", seed=0)
         async with httpx.AsyncClient(trust_env=False) as http:
@@ -62,37 +44,28 @@ async def test_prometheus_is_told_of_sessions_and_steps():
         assert "rlfactory_step_seconds_count 0.0" in answer.text.splitlines()
 
 
-async def test_a_metrics_port_in_use_is_one_clear_error():
+async def test_a_metrics_port_in_use_is_one_clear_error(program):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        process = await asyncio.create_subprocess_exec(
-            *SERVE, "--port", "0", "--metrics-port", str(port), stdout=PIPE, stderr=PIPE
-        )
-        _, said = await process.communicate()
-    assert process.returncode != 0
-    assert f"--metrics-port {port}: cannot listen" in said.decode()
+        async with program(*SERVE, "--metrics-port", port) as (process, _):
+            assert await process.wait() != 0
+            assert f"--metrics-port {port}: cannot listen" in (await process.stderr.read()).decode()
 
 
-async def test_it_stops_when_its_input_ends_where_that_is_asked_for():
-    async with served("--stop-on-eof", stdin=PIPE) as (process, _):
+async def test_it_stops_when_its_input_ends_where_that_is_asked_for(program):
+    async with program(*SERVE, "--stop-on-eof", stdin=PIPE) as (process, _):
         process.stdin.close()
         assert await asyncio.wait_for(process.wait(), 30) == 0
 
 
-async def test_it_serves_phones_as_its_file_says_and_tells_people_so(tmp_path):
+async def test_it_serves_phones_as_its_file_says_and_tells_people_so(tmp_path, program):
     (tmp_path / "service.yaml").write_text("port: 0\nphones: 1\nwidth: 540\nheight: 1200\njson: true\n")
-    command = (*SERVE[:4], "--config", str(tmp_path / "service.yaml"), "--no-json")
-    process = await asyncio.create_subprocess_exec(*command, stdout=PIPE)
-    try:
-        assert b"with 1 phone (direct, 540x1200) on 127.0.0.1:" in await process.stdout.readline()
+    async with program("serve", "--config", tmp_path / "service.yaml", "--no-json") as (process, said):
+        assert "with 1 phone (direct, 540x1200) on 127.0.0.1:" in said
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 30) == 0
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
 
 
 async def test_a_port_in_use_is_one_clear_error():

@@ -2,88 +2,68 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 
 import pytest
 
+from benchmarks.slow_phones import Waiting
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.direct import DirectSource
-from rlfactory.envs.api.types import CoordinateFrame, EpisodeState, SessionOptions, Split
+from rlfactory.envs.api.types import CoordinateFrame, EpisodeState, SessionOptions
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import play
-from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
-from rlfactory.envs.tasks.task import Check, Outcome, Task
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 
 TREE = SessionOptions(with_tree=True)
 SETTINGS = "com.android.settings"
 
 
-class Lost(Task):
+class Lost(Waiting):
     """Its oracle looks for what is not there."""
 
     name = "bench.lost"
-    suite = "bench"
-    description = "Tap a button"
     max_turns = 6
-
-    @classmethod
-    def sample(cls, rng: random.Random, split: Split) -> Task:
-        return cls()
-
-    @property
-    def goal(self) -> str:
-        return "Tap a button."
-
-    def checks(self, outcome: Outcome) -> Sequence[Check]:
-        return (Check(name="tapped", holds=False),)
 
     async def solve(self, ui: UiDriver) -> None:
         await ui.tap("a button that no phone has")
 
 
-@asynccontextmanager
-async def phone() -> AsyncIterator[EnvClient]:
-    """Run a service with one small simulated phone; yield a client of it."""
+@pytest.fixture
+async def client(client_of) -> AsyncIterator[EnvClient]:
+    """Of a service with one small phone."""
     source = DirectSource(PhoneConfig(width_px=540, height_px=1200))
-    tasks = TaskRegistry((*default_registry(), Lost))
-    config = ServerConfig(drain_s=0.5)
-    async with serving(config, phones=source, tasks=tasks) as server, EnvClient(server.address) as client:
-        yield client
+    async with client_of(phones=source, tasks=TaskRegistry((*default_registry(), Lost))) as connected:
+        yield connected
 
 
 @pytest.mark.parametrize("frame", CoordinateFrame)
-async def test_an_oracle_plays_in_every_coordinate_frame(frame):
+async def test_an_oracle_plays_in_every_coordinate_frame(client, frame):
     options = SessionOptions(coordinates=frame, max_pixels=200_000)
-    async with phone() as client:
-        record = await play(client, "settings.wifi_on", seed=3, options=options)
-        assert record.stuck == ""
-        assert record.reward.total == 1.0
-        assert record.state is EpisodeState.FINISHED
-        assert record.first.tree_xml
-        assert record.steps[-1].calls[0].name == "finish"
+    record = await play(client, "settings.wifi_on", seed=3, options=options)
+    assert record.stuck == ""
+    assert record.reward.total == 1.0
+    assert record.state is EpisodeState.FINISHED
+    assert record.first.tree_xml
+    assert record.steps[-1].calls[0].name == "finish"
 
 
-async def test_an_oracle_that_is_stuck_says_what_the_screen_shows():
-    async with phone() as client:
-        record = await play(client, "bench.lost", seed=0, registry=TaskRegistry((Lost,)))
-        assert record.stuck.startswith("no 'a button that no phone has' on ")
-        assert "it shows: " in record.stuck
-        assert (record.reward.total, record.state) == (0.0, EpisodeState.RUNNING)
+async def test_an_oracle_that_is_stuck_says_what_the_screen_shows(client):
+    record = await play(client, "bench.lost", seed=0, registry=TaskRegistry((Lost,)))
+    assert record.stuck.startswith("no 'a button that no phone has' on ")
+    assert "it shows: " in record.stuck
+    assert (record.reward.total, record.state) == (0.0, EpisodeState.RUNNING)
 
 
-async def test_the_hand_needs_the_tree():
-    async with phone() as client, client.session("bench.lost", seed=0) as session:
+async def test_the_hand_needs_the_tree(client):
+    async with client.session("bench.lost", seed=0) as session:
         with pytest.raises(ValueError, match="with_tree"):
             UiDriver(session)
 
 
-async def test_the_hand_finds_scrolls_types_and_clears():
-    async with phone() as client, client.session("contacts.add_two", seed=0, options=TREE) as session:
+async def test_the_hand_finds_scrolls_types_and_clears(client):
+    async with client.session("contacts.add_two", seed=0, options=TREE) as session:
         ui = UiDriver(session)
         await ui.open("Settings")
         assert session.observation.activity.startswith(SETTINGS)
@@ -104,8 +84,8 @@ async def test_the_hand_finds_scrolls_types_and_clears():
             await ui.scroll_to("Not here", resource_id="shelf")
 
 
-async def test_the_hand_moves_presses_and_waits():
-    async with phone() as client, client.session("contacts.add_two", seed=0, options=TREE) as session:
+async def test_the_hand_moves_presses_and_waits(client):
+    async with client.session("contacts.add_two", seed=0, options=TREE) as session:
         ui = UiDriver(session)
         home = session.observation
         await ui.swipe("up")
@@ -117,8 +97,8 @@ async def test_the_hand_moves_presses_and_waits():
         assert ui.reward.total == 0.0
 
 
-async def test_typing_replaces_what_a_field_holds():
-    async with phone() as client, client.session("contacts.add_two", seed=0, options=TREE) as session:
+async def test_typing_replaces_what_a_field_holds(client):
+    async with client.session("contacts.add_two", seed=0, options=TREE) as session:
         ui = UiDriver(session)
         await ui.open("Settings")
         await ui.tap(ui.find("search")[0].text or ui.find("search")[0].description)

@@ -137,24 +137,15 @@ async def test_a_call_that_swallows_its_cancellation_is_left_behind(runtime):
     await asyncio.sleep(0)
 
 
-async def test_a_call_that_cancels_itself_is_an_error_of_the_tool(runtime):
-    async def cancelling(run: int) -> str:
-        raise asyncio.CancelledError
-
-    assert await runtime.run(Doing(cancelling), a_call(), 5) == (ERROR, "the tool failed: it cancelled itself")
+# --- retries and hedging --------------------------------------------------------------------------------------------
 
 
-async def test_a_tools_own_timeout_is_told_as_one(runtime):
-    async def gives_up(run: int) -> str:
-        raise TimeoutError("the library is asleep")
-
-    assert await runtime.run(Doing(gives_up), a_call(), 5) == (
-        TIMEOUT,
-        "the tool gave up waiting: the library is asleep",
-    )
+async def cancel_itself(run: int) -> str:
+    raise asyncio.CancelledError
 
 
-# --- retries ------------------------------------------------------------------------------------------------------
+async def give_up(run: int) -> str:
+    raise TimeoutError("the library is asleep")
 
 
 async def third_time_lucky(run: int) -> str:
@@ -163,30 +154,39 @@ async def third_time_lucky(run: int) -> str:
     return "now"
 
 
-async def test_only_what_is_declared_idempotent_is_repeated(runtime):
-    once = Doing(third_time_lucky)
-    assert await runtime.run(once, a_call(), 5) == (ERROR, "not yet")
-    assert once.runs == 1
-    again = Doing(third_time_lucky, idempotent=True, attempts=3, backoff_s=0.01)
-    assert await runtime.run(again, a_call(), 5) == (OK, "now")
-    assert figures(runtime)["retried"] == 2
-    with pytest.raises(ValueError, match="only calls of an idempotent or pure tool are repeated"):
-        ToolPolicy(attempts=2)
+async def first_hangs(run: int) -> str:
+    return await (hang(run) if run == 1 else answer(run))
 
 
-async def test_a_hung_attempt_is_given_up_for_the_next(runtime):
-    async def first_hangs(run: int) -> str:
-        return await (hang(run) if run == 1 else answer(run))
-
-    tool = Doing(first_hangs, idempotent=True, attempts=2, attempt_timeout_s=0.05, backoff_s=0)
-    assert await runtime.run(tool, a_call(), 5) == (OK, "answer 2")
-    assert tool.cancelled == 1
+async def slow_then_failing(run: int) -> str:
+    if run == 1:
+        await asyncio.sleep(0.1)
+        return "slow but right"
+    raise ToolError("quick and wrong")
 
 
-async def test_a_retry_that_would_miss_the_deadline_is_not_begun(runtime):
-    tool = Doing(third_time_lucky, idempotent=True, attempts=3, backoff_s=10)
-    assert await runtime.run(tool, a_call(), 5) == (ERROR, "not yet")
-    assert tool.runs == 1
+REPEATED = {"idempotent": True, "attempts": 3, "backoff_s": 0.01}
+
+
+@pytest.mark.parametrize(
+    ("work", "policy", "ended", "counted", "cancelled"),
+    [
+        (cancel_itself, {}, (ERROR, "the tool failed: it cancelled itself"), {"error": 1}, 1),
+        (give_up, {}, (TIMEOUT, "the tool gave up waiting: the library is asleep"), {"timeout": 1}, 0),
+        (third_time_lucky, {}, (ERROR, "not yet"), {"error": 1}, 0),
+        (third_time_lucky, REPEATED, (OK, "now"), {"ok": 1, "retried": 2}, 0),
+        (third_time_lucky, {**REPEATED, "backoff_s": 10}, (ERROR, "not yet"), {"error": 1}, 0),
+        (first_hangs, {**REPEATED, "attempt_timeout_s": 0.05}, (OK, "answer 2"), {"ok": 1, "retried": 1}, 1),
+        (first_hangs, {"pure": True, "hedge_after_s": 0.05}, (OK, "answer 2"), {"ok": 1, "hedged": 1}, 1),
+        (slow_then_failing, {"pure": True, "hedge_after_s": 0.02}, (OK, "slow but right"), {"ok": 1, "hedged": 1}, 0),
+    ],
+    ids=["cancelling", "timeout", "once", "repeated", "too-late", "hung-attempt", "hedged", "failing-hedge"],
+)
+async def test_how_a_call_ends_under_its_policy(runtime, eventually, work, policy, ended, counted, cancelled):
+    tool = Doing(work, **policy)
+    assert await runtime.run(tool, a_call(), 5) == ended
+    assert figures(runtime) == counted
+    await eventually(lambda: tool.cancelled == cancelled and not tool.running)
 
 
 async def test_what_the_model_did_wrong_is_not_repeated(runtime):
@@ -299,32 +299,6 @@ def test_keys_differ_exactly_where_calls_do():
     assert len({*same, *others}) == 5
 
 
-# --- hedging ------------------------------------------------------------------------------------------------------
-
-
-async def test_a_slow_call_is_asked_again_and_the_first_answer_counts(runtime, eventually):
-    async def first_is_slow(run: int) -> str:
-        return await (hang(run) if run == 1 else answer(run))
-
-    tool = Doing(first_is_slow, pure=True, hedge_after_s=0.05)
-    assert await runtime.run(tool, a_call(), 5) == (OK, "answer 2")
-    await eventually(lambda: (tool.runs, tool.cancelled) == (2, 1))
-    assert figures(runtime) == {"ok": 1, "hedged": 1}
-
-
-async def test_a_failure_counts_only_when_both_have_failed(runtime):
-    async def slow_then_failing(run: int) -> str:
-        if run == 1:
-            await asyncio.sleep(0.1)
-            return "slow but right"
-        raise ToolError("quick and wrong")
-
-    tool = Doing(slow_then_failing, pure=True, hedge_after_s=0.02)
-    assert await runtime.run(tool, a_call(), 5) == (OK, "slow but right")
-    with pytest.raises(ValueError, match="hedge_after_s is set, but only answers of a pure tool"):
-        ToolPolicy(hedge_after_s=1, idempotent=True)
-
-
 # --- breaker and figures ------------------------------------------------------------------------------------------
 
 
@@ -385,6 +359,18 @@ async def test_the_end_of_the_service_ends_shared_runs(eventually):
     assert tool.cancelled == 1
     with pytest.raises(asyncio.CancelledError):
         await waiting
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        ({"attempts": 2}, "only calls of an idempotent or pure tool are repeated"),
+        ({"hedge_after_s": 1, "idempotent": True}, "hedge_after_s is set, but only answers of a pure tool"),
+    ],
+)
+def test_policies_that_contradict_themselves_are_refused(policy, words):
+    with pytest.raises(ValueError, match=words):
+        ToolPolicy(**policy)
 
 
 @pytest.mark.parametrize("field", ["timeout_s", "attempts", "concurrency", "cache_ttl_s", "breaker_rest_s"])

@@ -5,9 +5,8 @@ from __future__ import annotations
 import gc
 import gzip
 import json
-import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
@@ -227,16 +226,12 @@ def test_what_is_no_answer_of_a_server_is_refused(answer):
 
 
 @pytest.fixture
-def served(corpus: Path, tmp_path: Path) -> Iterator[str]:
+async def served(corpus: Path, tmp_path: Path, program) -> AsyncIterator[str]:
     assert run(["index", str(corpus), str(tmp_path / "index"), "--json"]) == 0
-    command = [sys.executable, "-m", "rlfactory", "serve-search", str(tmp_path / "index"), "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield f"http://{json.loads(process.stdout.readline())['address']}"
-        finally:
-            process.terminate()
-            assert process.wait(60) == 0
+    async with program("serve-search", tmp_path / "index", "--port", "0", "--json") as (process, ready):
+        yield f"http://{ready['address']}"
+        process.terminate()
+        assert await process.wait() == 0
 
 
 async def test_the_server_speaks_search_r1(served: str):

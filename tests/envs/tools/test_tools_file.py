@@ -6,8 +6,7 @@ import asyncio
 import json
 import random
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -202,77 +201,47 @@ async def test_a_service_offers_the_tools_of_its_file(tmp_path, client_of):
 # --- a model ---------------------------------------------------------------------------------------------------------
 
 
-@asynccontextmanager
-async def endpoint(answer: bytes, *, status: int = 200, delay_s: float = 0) -> AsyncIterator[tuple[str, list[str]]]:
-    """Serve one answer over HTTP to whatever is asked; gives its address, and what was asked."""
-    asked: list[str] = []
-    gone = asyncio.Event()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        length = int(
-            next(line.split(":")[1] for line in head.splitlines() if line.lower().startswith("content-length"))
-        )
-        asked.append(head + (await reader.readexactly(length)).decode())
-        with suppress(TimeoutError):
-            await asyncio.wait_for(gone.wait(), delay_s)
-        writer.write(
-            b"HTTP/1.1 %d X\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(answer)) + answer
-        )
-        await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", asked
-        gone.set()
-
-
-def model(tmp_path: Path, url: str, **policy: Any) -> ToolsConfig:
-    given: Mapping[str, Any] = {"url": url, "model": "small", "system": "Be brief.", "key": "${KEY}"}
-    content = {"tools": {"ask": {"model": given, "policy": {"timeout_s": 0.5, **policy}}}}
+def model(tmp_path: Path, url: str, name: str) -> ToolsConfig:
+    given = {"url": f"{url}/v1", "model": name, "system": "Be brief.", "key": "${KEY}"}
+    content = {"tools": {"ask": {"model": given, "policy": {"timeout_s": 0.5}}}}
     return load_tools(written(tmp_path, json.dumps(content), "tools.json"), environ={"KEY": "sesame"})
 
 
-async def test_a_model_is_asked_as_openai_would_be(tmp_path):
-    answer = json.dumps({"choices": [{"message": {"role": "assistant", "content": "Paris"}}]}).encode()
-    async with endpoint(answer) as (url, asked):
-        config = model(tmp_path, url)
-        assert await calls(config, ("ask", {"question": "Capital of France?"})) == [(OK, "Paris")]
-        assert await calls(config, ("ask", {"question": " "})) == [(REJECTED, "the question is empty")]
-    head, body = asked[0].split("\r\n\r\n")
-    assert head.startswith("POST /v1/chat/completions ")
-    assert "authorization: bearer sesame" in head.lower()
-    assert json.loads(body)["messages"] == [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "Capital of France?"},
-    ]
+async def test_a_model_is_asked_as_openai_would_be(tmp_path, chat_stub):
+    config = model(tmp_path, chat_stub, "echo")
+    (_, heard), empty = await calls(config, ("ask", {"question": "Capital of France?"}), ("ask", {"question": " "}))
+    assert empty == (REJECTED, "the question is empty")
+    assert json.loads(heard) == {
+        "path": "/v1/chat/completions",
+        "authorization": "Bearer sesame",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Capital of France?"},
+        ],
+    }
     assert "sesame" not in repr(config)
 
 
 @pytest.mark.parametrize(
-    ("answer", "status", "words"),
+    ("name", "status", "words"),
     [
-        (b"overloaded", 503, "HTTP 503: overloaded"),
-        (b"<html>", 200, "did not answer JSON"),
-        (b"{}", 200, "answered no completion"),
-        (b'{"choices": []}', 200, "gave no answer"),
-        (b'{"choices": [{"message": {"content": null}}]}', 200, "gave no answer"),
-        (b'{"choices": [{"message": {"content": "  "}}]}', 200, "it said nothing"),
+        ("error", ERROR, "HTTP 500: down"),
+        ("not-json", ERROR, "did not answer JSON"),
+        ("no-choices", ERROR, "no completion"),
+        ("silent", ERROR, "it said nothing"),
+        ("blank", ERROR, "it said nothing"),
+        ("stall", TIMEOUT, "within 0.5 seconds"),
     ],
 )
-async def test_a_model_that_fails_is_told_as_a_failure(tmp_path, answer, status, words):
-    async with endpoint(answer, status=status) as (url, _):
-        ((ended, text),) = await calls(model(tmp_path, url), ("ask", {"question": "?"}))
-    assert ended is ERROR
+async def test_a_model_that_fails_or_stalls_is_told_as_that(tmp_path, chat_stub, name, status, words):
+    ((ended, text),) = await calls(model(tmp_path, chat_stub, name), ("ask", {"question": "?"}))
+    assert ended is status
     assert words in text
 
 
-async def test_a_model_that_stalls_or_is_gone_ends_at_the_deadline(tmp_path):
-    async with endpoint(b"{}", delay_s=60) as (url, _):
-        ((ended, _),) = await calls(model(tmp_path, url), ("ask", {"question": "?"}))
-        assert ended is TIMEOUT
-    ((ended, text),) = await calls(model(tmp_path, url), ("ask", {"question": "?"}))
+async def test_a_model_that_is_gone_is_a_failure(tmp_path, unused_tcp_port):
+    gone = model(tmp_path, f"http://127.0.0.1:{unused_tcp_port}", "any")
+    ((ended, text),) = await calls(gone, ("ask", {"question": "?"}))
     assert ended is ERROR
     assert text.startswith("the model gave no answer: ConnectError")
     assert "http" not in text, "an agent need not know where the model is"

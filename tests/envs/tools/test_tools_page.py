@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import re
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -51,19 +48,15 @@ def test_the_example_of_a_file_is_one():
     assert set(content) == {"tools", "mcpServers"}
 
 
-async def test_the_example_as_a_file_is_served_by_the_command(tmp_path):
+async def test_the_example_as_a_file_is_served_by_the_command(tmp_path, program):
     path = tmp_path / "shop.py"
     path.write_text(block("python", "class CountFruit"))
-    command = [sys.executable, "-m", "rlfactory", "serve", "--phones", "0", "--port", "0", "--json"]
-    service = await asyncio.create_subprocess_exec(*command, "--tasks", str(path), stdout=asyncio.subprocess.PIPE)
-    assert service.stdout is not None
-    try:
-        async with EnvClient(json.loads(await service.stdout.readline())["address"]) as client:
-            registry = TaskRegistry()
-            add_tasks(registry, path)
+    registry = TaskRegistry()
+    add_tasks(registry, path)
+    async with program("serve", "--phones", "0", "--port", "0", "--json", "--tasks", path) as (service, ready):
+        async with EnvClient(ready["address"]) as client:
             record = await play(client, "shop.count", seed=1, registry=registry)
             assert record.reward.success
-    finally:
         service.send_signal(signal.SIGTERM)
         assert await service.wait() == 0
 

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import subprocess
-import sys
-from asyncio.subprocess import PIPE
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -220,27 +216,13 @@ def test_a_file_of_comments_holds_no_token(tmp_path):
         ClientTrustFiles(token_file=tmp_path / "token").load()
 
 
-@asynccontextmanager
-async def command(*arguments: object, **environment: str):
-    """Run `rlfactory serve` without phones."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "rlfactory", "serve", "--phones", "0", "--port", "0", "--json", *map(str, arguments)),
-        stdout=PIPE,
-        stderr=PIPE,
-        env={**os.environ, **environment},
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()
+SERVE = ("serve", "--phones", "0", "--port", "0", "--json")
 
 
-async def test_the_command_line_takes_token_and_certificates(credentials):
+async def test_the_command_line_takes_token_and_certificates(credentials, program):
     options = ("--tls-cert", credentials / "server.pem", "--tls-key", credentials / "server.key")
-    async with command("--token-file", credentials / "token", *options, RLFACTORY_TOKEN=TOKEN) as process:
-        port = int(json.loads(await process.stdout.readline())["address"].rpartition(":")[2])
+    async with program(*SERVE, "--token-file", credentials / "token", *options, RLFACTORY_TOKEN=TOKEN) as (_, ready):
+        port = int(ready["address"].rpartition(":")[2])
         trust = ClientTrustFiles(ca=credentials / "ca.pem", token_file=credentials / "token").load()
         assert await call(port, trust)
         assert await call(port, replace(trust, token=TOKEN))
@@ -248,8 +230,8 @@ async def test_the_command_line_takes_token_and_certificates(credentials):
             await call(port, replace(trust, token=OTHER))
 
 
-async def test_the_command_line_says_what_is_missing_off_loopback():
-    async with command("--host", "0.0.0.0") as process:
+async def test_the_command_line_says_what_is_missing_off_loopback(program):
+    async with program(*SERVE, "--host", "0.0.0.0") as (process, _):
         assert await asyncio.wait_for(process.wait(), 30) == 2
         said = (await process.stderr.read()).decode()
     assert said.startswith("error: 0.0.0.0 is not loopback: listening there needs --token-file or --tls-client-ca")

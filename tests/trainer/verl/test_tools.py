@@ -70,12 +70,14 @@ class Scripted:
         return TokenOutput(token_ids=ids, log_probs=[-0.5] * len(ids))
 
 
-async def rows_of(server: EnvServer, folder: Path, *, seed: int = 7) -> tuple[list[Any], dict[str, Any]]:
+async def rows_of(
+    server: EnvServer, folder: Path, *, task: str = TASK, options: SessionOptions = TEXT_ONLY
+) -> tuple[list[Any], dict[str, Any]]:
     """Return verl's tools, loaded by verl, and a row."""
     async with EnvClient(server.address) as client:
-        schemas, rows = await ask(client, [TASK], split="train", episodes=1, first_seed=seed, options=TEXT_ONLY)
+        schemas, rows = await ask(client, [task], split="train", episodes=1, first_seed=7, options=options)
     path = folder / "tools.yaml"
-    path.write_text(yaml.safe_dump(tools_file(schemas, address=server.address, options=TEXT_ONLY)))
+    path.write_text(yaml.safe_dump(tools_file(schemas, address=server.address, options=options)))
     return initialize_tools_from_config(str(path)), rows[0]
 
 
@@ -184,14 +186,8 @@ async def test_a_tool_without_an_agent_holds_an_episode_for_its_instance(service
 async def test_a_phone_shows_its_screens(tmp_path):
     source = phone_source(PhonesConfig(phones=1, width_px=270, height_px=600))
     async with serving(ServerConfig(drain_s=0.5), phones=source) as server:
-        options = SessionOptions(max_pixels=50_000)
-        async with EnvClient(server.address) as client:
-            schemas, _ = await ask(
-                client, ["settings.wifi_on"], split="train", episodes=1, first_seed=0, options=options
-            )
-        path = tmp_path / "tools.yaml"
-        path.write_text(yaml.safe_dump(tools_file(schemas, address=server.address, options=options)))
-        phone = next(tool for tool in initialize_tools_from_config(str(path)) if tool.name == "phone")
+        tools, _ = await rows_of(server, tmp_path, task="settings.wifi_on", options=SessionOptions(max_pixels=50_000))
+        phone = next(tool for tool in tools if tool.name == "phone")
         point = phone.tool_schema.function.parameters.properties["coordinate"]
         assert "minItems" in str(point.description)
         instance, _ = await phone.create(create_kwargs={"task": "settings.wifi_on"})
