@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.registry import Registry
@@ -36,7 +37,7 @@ class TaskRegistry:
     def infos(self, *, suite: str = "", split: str = "") -> tuple[TaskInfo, ...]:
         """Return what is offered, sorted by name; "" stands for every suite or split."""
         return tuple(
-            describe(task)
+            TaskInfo(**{each.name: getattr(task, each.name) for each in fields(TaskInfo)})
             for task in self
             if (not suite or task.suite == suite) and (not split or split in task.splits)
         )
@@ -52,16 +53,3 @@ class TaskRegistry:
         if split not in template.splits:
             raise TaskError(f"task {name!r} has no split {split!r}; it has: {', '.join(template.splits)}")
         return template.sample(random.Random(f"{name}/{split}/{seed}"), split)
-
-
-def describe(task: type[Task]) -> TaskInfo:
-    """Return what clients are told of a template."""
-    return TaskInfo(
-        name=task.name,
-        suite=task.suite,
-        description=task.description,
-        apps=task.apps,
-        splits=task.splits,
-        max_turns=task.max_turns,
-        tools=task.tools,
-    )

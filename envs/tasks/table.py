@@ -1,11 +1,16 @@
-"""Tables of data that lie beside the code that reads them, in YAML."""
+"""Tables of data that lie beside the code that reads them, in YAML; and tables of databases that tasks fill."""
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from rlfactory.envs.tools.sql.database import SqliteBytes
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The one in C, where it is there: tables are read whenever tasks are listed."""
@@ -25,3 +30,13 @@ def frozen(value: Any) -> Any:
             return {key: frozen(each) for key, each in value.items()}
         case _:
             return value
+
+
+def filled(ddl: str, rows: Iterable[tuple[str, tuple[object, ...]]]) -> SqliteBytes:
+    """Return a database of these tables and rows: (table, values) each."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(ddl)
+        for table, values in rows:
+            connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values))})", values)
+        connection.commit()
+        return SqliteBytes(connection.serialize())

@@ -11,7 +11,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.state import DeviceState
@@ -124,3 +124,11 @@ class Task(ABC):
     @abstractmethod
     async def solve(self, ui: UiDriver) -> None:
         """Play the task: the oracle. The driver ends the episode by `ui.finish`."""
+
+
+T = TypeVar("T", bound=Task)
+
+
+def variant(base: type[T], name: str, **values: object) -> type[T]:
+    """Return the template of this name that differs from its base in these class variables alone."""
+    return type(name, (base,), {"name": name, "__module__": base.__module__, **values})

@@ -195,14 +195,7 @@ class UiDriver:
             await self.act(*presses)
 
     def _point(self, x_px: int, y_px: int) -> list[JSON]:
-        observation = self.observation
-        image = observation.image
-        size = ScreenSize(
-            width_px=observation.width_px,
-            height_px=observation.height_px,
-            image_width_px=image.width_px if image else observation.width_px,
-            image_height_px=image.height_px if image else observation.height_px,
-        )
+        size = ScreenSize.of(self.observation)
         return list(from_device(self._session.options.coordinates, size, x_px, y_px))
 
     def _visible(self) -> Iterator[UiNode]:

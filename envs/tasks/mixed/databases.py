@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,7 @@ from rlfactory.envs.tasks.mixed.people import TOWNS, citizens
 from rlfactory.envs.tasks.phone.base import Pool, pick
 from rlfactory.envs.tasks.phone.pools import MINUTES, Person
 from rlfactory.envs.tasks.phone.times import Time
+from rlfactory.envs.tasks.table import filled
 from rlfactory.envs.tools.sql.database import SqliteBytes
 
 YEAR: Final = 2023
@@ -37,15 +37,7 @@ class Table:
 
     @cached_property
     def database(self) -> SqliteBytes:
-        connection = sqlite3.connect(":memory:")
-        try:
-            connection.executescript(self.ddl)
-            for table, values in self.rows:
-                connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values))})", values)
-            connection.commit()
-            return SqliteBytes(connection.serialize())
-        finally:
-            connection.close()
+        return filled(self.ddl, self.rows)
 
 
 # --- a timetable ------------------------------------------------------------------------------------------------------

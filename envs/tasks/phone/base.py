@@ -88,11 +88,6 @@ class PhoneTask(Task):
         return ()
 
 
-def variant(base: type[PhoneTask], name: str, **values: Any) -> type[PhoneTask]:
-    """Return the template of this name that differs from its base in these class variables alone."""
-    return type(name, (base,), {"name": name, "__module__": base.__module__, **values})
-
-
 async def run(device: Device, commands: Iterable[str], *, timeout_s: float) -> str:
     """Run shell commands one after the other and return what they print.
 

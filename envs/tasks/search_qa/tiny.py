@@ -15,7 +15,7 @@ from typing import ClassVar, Final, Self
 
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.search_qa.question import SEARCH, Corpus, QuestionTask, read_documents
-from rlfactory.envs.tasks.task import Task
+from rlfactory.envs.tasks.task import Task, variant
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 from rlfactory.envs.tools.search.passages import Passage
 from rlfactory.envs.tools.search.tool import SearchTool, SearchToolConfig
@@ -111,25 +111,11 @@ class TinyQuestion(QuestionTask):
         await ui.finish(answer=found[0])
 
 
-class Animal(TinyQuestion):
-    name = "tiny_search.animal"
-    description = "Which animal somebody has"
-    fact = "animal"
-    wording = "Which animal does {} have?"
-
-
-class Town(TinyQuestion):
-    name = "tiny_search.town"
-    description = "Which town somebody comes from"
-    fact = "town"
-    wording = "Which town does {} come from?"
-
-
-class Color(TinyQuestion):
-    name = "tiny_search.color"
-    description = "Which colour somebody likes"
-    fact = "color"
-    wording = "Which color does {} like?"
-
-
-TINY_SEARCH_TASKS: tuple[type[Task], ...] = (Animal, Town, Color)
+TINY_SEARCH_TASKS: tuple[type[Task], ...] = tuple(
+    variant(TinyQuestion, f"tiny_search.{fact}", fact=fact, description=description, wording=wording)
+    for fact, description, wording in (
+        ("animal", "Which animal somebody has", "Which animal does {} have?"),
+        ("town", "Which town somebody comes from", "Which town does {} come from?"),
+        ("color", "Which colour somebody likes", "Which color does {} like?"),
+    )
+)

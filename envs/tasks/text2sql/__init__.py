@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rlfactory.envs.tasks.task import Task
-from rlfactory.envs.tasks.text2sql.levels import Joining, Nested, Selecting, Summarizing
+from rlfactory.envs.tasks.text2sql.levels import TEXT2SQL_TASKS
 
-TEXT2SQL_TASKS: tuple[type[Task], ...] = (Selecting, Summarizing, Joining, Nested)
+__all__ = ["TEXT2SQL_TASKS"]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import datetime
 import random
-import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Final
 
+from rlfactory.envs.tasks.table import filled
 from rlfactory.envs.tasks.text2sql.domains import Domain
 from rlfactory.envs.tools.sql.database import SqliteBytes
 
@@ -24,20 +24,13 @@ MISSING: Final = 0.1
 def database(domain: Domain, seed: str) -> SqliteBytes:
     """Return one database; the same for the same seed, on every machine."""
     rng = random.Random(f"{domain.name}/{seed}")
-    connection = sqlite3.connect(":memory:")
-    try:
-        connection.executescript(domain.ddl)
-        _fill(connection, domain, rng)
-        connection.commit()
-        return SqliteBytes(connection.serialize())
-    finally:
-        connection.close()
+    return filled(domain.ddl, _rows(domain, rng))
 
 
-def _fill(connection: sqlite3.Connection, domain: Domain, rng: random.Random) -> None:
+def _rows(domain: Domain, rng: random.Random) -> Iterator[tuple[str, tuple[object, ...]]]:
     makers = rng.sample(domain.makers, rng.randint(len(domain.makers) - 1, len(domain.makers)))
     rows = [(n, name, _or_null(rng, rng.choice(domain.places))) for n, name in enumerate(makers, 1)]
-    _insert(connection, domain.maker.table, rows)
+    yield from ((domain.maker.table, row) for row in rows)
     busy = [number for number, _, _ in rows][: max(2, len(rows) - rng.randint(1, 2))]
     names = rng.sample(domain.things, rng.randint(len(domain.things) - 2, len(domain.things)))
     low, high = domain.numbers
@@ -46,7 +39,7 @@ def _fill(connection: sqlite3.Connection, domain: Domain, rng: random.Random) ->
         (n, rng.choice(busy), name, rng.choice(domain.kinds), repeated if n % 5 == 0 else rng.randint(low, high))
         for n, name in enumerate(names, 1)
     ]
-    _insert(connection, domain.thing.table, things)
+    yield from ((domain.thing.table, row) for row in things)
     used = [number for number, *_ in things][: max(3, len(things) - rng.randint(1, 3))]
     events = [
         (
@@ -57,11 +50,7 @@ def _fill(connection: sqlite3.Connection, domain: Domain, rng: random.Random) ->
         )
         for n in range(1, rng.randint(28, 44))
     ]
-    _insert(connection, domain.event.table, events)
-
-
-def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[object, ...]]) -> None:
-    connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    yield from ((domain.event.table, row) for row in events)
 
 
 def _amount(rng: random.Random) -> float:

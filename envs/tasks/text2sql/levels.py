@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Final, Self
 
 from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.task import variant
 from rlfactory.envs.tasks.text2sql.base import Question, Text2SqlTask
 from rlfactory.envs.tasks.text2sql.domains import DOMAINS, Domain
 from rlfactory.envs.tasks.text2sql.generate import database
@@ -56,33 +58,18 @@ class GeneratedTask(Text2SqlTask):
 
 
 def _rows(where: SqliteBytes, sql: str) -> list[tuple[object, ...]]:
-    connection = sqlite3.connect(":memory:")
-    try:
+    with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(where.data)
         return connection.execute(sql).fetchall()
-    finally:
-        connection.close()
 
 
-class Selecting(GeneratedTask):
-    name = "text2sql.select"
-    description = "A question about one table: conditions, missing values, order"
-    level = 1
-
-
-class Summarizing(GeneratedTask):
-    name = "text2sql.summarize"
-    description = "Counts, totals and averages, by group"
-    level = 2
-
-
-class Joining(GeneratedTask):
-    name = "text2sql.join"
-    description = "A question about several tables, also about rows without a partner"
-    level = 3
-
-
-class Nested(GeneratedTask):
-    name = "text2sql.nested"
-    description = "Queries in queries: comparisons with groups, ranks, shares, running totals"
-    level = 4
+_DESCRIPTIONS: Final = {
+    "text2sql.select": "A question about one table: conditions, missing values, order",
+    "text2sql.summarize": "Counts, totals and averages, by group",
+    "text2sql.join": "A question about several tables, also about rows without a partner",
+    "text2sql.nested": "Queries in queries: comparisons with groups, ranks, shares, running totals",
+}
+TEXT2SQL_TASKS: Final[tuple[type[GeneratedTask], ...]] = tuple(
+    variant(GeneratedTask, name, level=level, description=said)
+    for level, (name, said) in enumerate(_DESCRIPTIONS.items(), start=1)
+)

@@ -13,6 +13,7 @@ import json
 import random
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -83,12 +84,10 @@ class SpiderTask(Text2SqlTask):
 
     @cached_property
     def schema(self) -> str:
-        connection = sqlite3.connect(f"file:{quote(str(self.paths[0].resolve()))}?mode=ro&immutable=1", uri=True)
-        try:
+        where = f"file:{quote(str(self.paths[0].resolve()))}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(where, uri=True)) as connection:
             rows = connection.execute("SELECT sql FROM sqlite_schema WHERE type IN ('table', 'view') AND sql NOT NULL")
             return ";\n".join(sql for (sql,) in rows) + ";"
-        finally:
-            connection.close()
 
 
 def spider_task(folder: Path) -> type[Task]:

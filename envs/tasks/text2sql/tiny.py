@@ -8,14 +8,14 @@ beside which two tables; every word of the validation and test splits is one of 
 from __future__ import annotations
 
 import random
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Final, Self
 
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.task import Task
+from rlfactory.envs.tasks.table import filled
+from rlfactory.envs.tasks.task import Task, variant
 from rlfactory.envs.tasks.text2sql.base import Question, Text2SqlTask
 from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.sql.database import SqliteBytes
@@ -88,48 +88,37 @@ class TinySqlTask(Text2SqlTask):
 
     def _database(self, number: int) -> SqliteBytes:
         rng = random.Random(f"{self.seed}/{number}")
-        connection = sqlite3.connect(":memory:")
-        try:
-            connection.executescript(self.schema)
-            for table, columns in self.tables:
-                rows = [(color, *(rng.randint(*NUMBERS) for _ in columns)) for color in COLORS]
-                connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
-            connection.commit()
-            return SqliteBytes(connection.serialize())
-        finally:
-            connection.close()
+        rows = (
+            (table, (color, *(rng.randint(*NUMBERS) for _ in columns)))
+            for table, columns in self.tables
+            for color in COLORS
+        )
+        return filled(self.schema, rows)
 
     async def solve(self, ui: UiDriver) -> None:
         await ui.call("sql", query=LOOK.format(column=self.column))
         await ui.finish(answer=self.question.gold)
 
 
-class Highest(TinySqlTask):
-    name: ClassVar[str] = "tiny_text2sql.highest"
-    description: ClassVar[str] = "The highest value of a column whose table is to be found"
-    wording: ClassVar[str] = "What is the highest {column}?"
-    query: ClassVar[str] = "SELECT max({column}) FROM {table}"
-
-
-class Lowest(TinySqlTask):
-    name: ClassVar[str] = "tiny_text2sql.lowest"
-    description: ClassVar[str] = "The lowest value of a column whose table is to be found"
-    wording: ClassVar[str] = "What is the lowest {column}?"
-    query: ClassVar[str] = "SELECT min({column}) FROM {table}"
-
-
-class Total(TinySqlTask):
-    name: ClassVar[str] = "tiny_text2sql.total"
-    description: ClassVar[str] = "The total of a column whose table is to be found"
-    wording: ClassVar[str] = "What is the total {column}?"
-    query: ClassVar[str] = "SELECT sum({column}) FROM {table}"
-
-
-class OfColor(TinySqlTask):
-    name: ClassVar[str] = "tiny_text2sql.of_color"
-    description: ClassVar[str] = "The value of a column in the row of a colour, its table to be found"
-    wording: ClassVar[str] = "What is the {column} of the {color} one?"
-    query: ClassVar[str] = "SELECT {column} FROM {table} WHERE color = '{color}'"
-
-
-TINY_TEXT2SQL_TASKS: tuple[type[Task], ...] = (Highest, Lowest, Total, OfColor)
+_TEMPLATES: Final = (
+    ("highest", "The highest value of a column", "What is the highest {column}?", "SELECT max({column}) FROM {table}"),
+    ("lowest", "The lowest value of a column", "What is the lowest {column}?", "SELECT min({column}) FROM {table}"),
+    ("total", "The total of a column", "What is the total {column}?", "SELECT sum({column}) FROM {table}"),
+)
+TINY_TEXT2SQL_TASKS: tuple[type[Task], ...] = (
+    *(
+        variant(
+            *(TinySqlTask, f"tiny_text2sql.{name}"),
+            description=f"{what} whose table is to be found",
+            wording=wording,
+            query=query,
+        )
+        for name, what, wording, query in _TEMPLATES
+    ),
+    variant(
+        *(TinySqlTask, "tiny_text2sql.of_color"),
+        description="The value of a column in the row of a colour, its table to be found",
+        wording="What is the {column} of the {color} one?",
+        query="SELECT {column} FROM {table} WHERE color = '{color}'",
+    ),
+)
