@@ -114,10 +114,10 @@ async def hostile_arguments(arena: Arena) -> str:
 
 @attack("refused, and the door serves on", limit_s=45)
 async def large_bodies(arena: Arena) -> str:
-    """Send 10 bodies of 40 MB."""
+    """Send 10 bodies of 10 MB."""
     async with door(arena) as address:
         body = json.dumps(
-            {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"x": "y" * 40_000_000}}
+            {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"x": "y" * 10_000_000}}
         ).encode()
         statuses = {await request(address, "/mcp", body, [ACCEPT]) for _ in range(10)}
         require(statuses <= {0, 400, 413, 422}, f"answered {statuses}")

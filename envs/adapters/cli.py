@@ -109,7 +109,7 @@ def openenv(
             where = f"{host}:{listener.getsockname()[1]}"
             async with (
                 env as client,
-                OpenEnvServer(client, task=task, max_sessions=max_sessions) as adapter,
+                OpenEnvServer(client, task=task, max_sessions=max_sessions, host=host) as adapter,
             ):
                 line = f"serving the tasks of {address} to OpenEnv clients on http://{where}; Ctrl-C stops"
                 print(json.dumps({"address": where}) if as_json else line, flush=True)

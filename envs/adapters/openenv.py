@@ -25,9 +25,11 @@ from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 
 from rlfactory.envs.adapters import openenv_wire as wire
+from rlfactory.envs.adapters.guard import MAX_BODY_BYTES, Guard
 from rlfactory.envs.api.errors import Blame, EpisodeOver, LimitExceeded, RLFactoryError, TaskError
 from rlfactory.envs.api.types import SessionOptions, ToolCall
 from rlfactory.envs.client import EnvClient, Session
+from rlfactory.envs.wire.trust import is_loopback
 
 MAX_SEED: Final = 2**31
 WEBSOCKETS: Final[Literal["wsproto"]] = "wsproto"
@@ -101,12 +103,14 @@ class OpenEnvServer:
         options: SessionOptions | None = None,
         max_sessions: int = 256,
         idle_s: float = 600.0,
+        host: str = "127.0.0.1",
     ) -> None:
         """Args:
         client: open.
         task: of resets that name none.
         max_sessions: connections, and episodes over HTTP, at once.
         idle_s: after so long without a request an episode over HTTP is given up.
+        host: where it listens; on loopback clients have to call it by a name of loopback.
         """
         self.app = FastAPI(title="RLFactory", docs_url=None, redoc_url=None)
         self._client = client
@@ -120,6 +124,7 @@ class OpenEnvServer:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._route()
+        self.app.add_middleware(Guard, loopback_only=is_loopback(host))
 
     async def __aenter__(self) -> Self:
         return self
@@ -133,7 +138,7 @@ class OpenEnvServer:
         """Serve on a socket that listens, until a signal."""
         import uvicorn
 
-        config = uvicorn.Config(self.app, log_level="warning", ws=WEBSOCKETS)
+        config = uvicorn.Config(self.app, log_level="warning", ws=WEBSOCKETS, ws_max_size=MAX_BODY_BYTES)
         await uvicorn.Server(config).serve(sockets=[listener])
 
     def _route(self) -> None:

@@ -30,7 +30,7 @@ class Sent(BaseModel):
 class Reset(Sent):
     """Begins an episode."""
 
-    seed: int | None = Field(default=None, ge=0, description="None: one is drawn; the state tells it.")
+    seed: int | None = Field(default=None, ge=0, lt=2**64, description="None: one is drawn; the state tells it.")
     episode_id: str | None = Field(default=None, max_length=MAX_ID_CHARS)
     task: str | None = Field(default=None, description="None: the server's own.")
     split: Split = "train"

@@ -24,7 +24,7 @@ from typing import Any, Final, Self, TypeVar
 
 import grpc
 
-from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError
+from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError, TaskError
 from rlfactory.envs.api.types import Observation, ResetResult, SessionOptions, Split, StepResult, TaskInfo, ToolCall
 from rlfactory.envs.client.session import Session
 from rlfactory.envs.client.steps import StepCalls
@@ -242,7 +242,10 @@ class EnvClient:
             EnvironmentFault: the task's own setup failed.
         """
         options = options or SessionOptions()
-        request = pb.ResetRequest(task=task, seed=seed, split=split, options=convert.options_to_pb(options))
+        try:
+            request = pb.ResetRequest(task=task, seed=seed, split=split, options=convert.options_to_pb(options))
+        except (ValueError, TypeError) as error:
+            raise TaskError(f"no such task, seed or option can be asked for: {error}") from None
         response = await self._named(lambda: self._open_stub().Reset, request)
         return self._begun(convert.reset_from_pb(response))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,6 +17,8 @@ from rlfactory.envs.tools.sql.workers import SqlVerdict, SqlWorkers
 EXECUTES: Final = "sql_executes"
 SEEN_RIGHT: Final = "sql_right_where_seen"
 RIGHT: Final = "sql_right"
+QUERY_SHARE: Final = 0.4
+"""Of a verdict's time, for one query: it has to end early enough for its end to be a verdict."""
 
 
 def _reported(name: str) -> Part:
@@ -40,15 +43,19 @@ class SqlCheck:
     timeout_s: float = 5.0
     """Of one query on one database."""
 
-    async def verdict(self, answer: str, services: Services) -> SqlVerdict:
-        """Raises: EnvironmentFault: a database or the gold query is broken. InfrastructureError: no worker."""
+    async def verdict(self, answer: str, services: Services, *, timeout_s: float = math.inf) -> SqlVerdict:
+        """Return whether an answer is right. One that is too slow to tell within `timeout_s` is not.
+
+        Raises: EnvironmentFault: a database or the gold query is broken. InfrastructureError: no worker.
+        """
+        query_s = min(self.timeout_s, QUERY_SHARE * timeout_s)
         return await services.of(SqlWorkers).verify(
-            self.databases, bare(answer), gold=self.gold, comparison=self.comparison, timeout_s=self.timeout_s
+            self.databases, bare(answer), gold=self.gold, comparison=self.comparison, timeout_s=query_s
         )
 
-    async def scores(self, answer: str, services: Services) -> Mapping[str, float]:
-        """Return the scores of `SQL_PARTS`; see `verdict` for what it raises."""
-        verdict = await self.verdict(answer, services)
+    async def scores(self, answer: str, services: Services, *, timeout_s: float = math.inf) -> Mapping[str, float]:
+        """Return the scores of `SQL_PARTS`; see `verdict`."""
+        verdict = await self.verdict(answer, services, timeout_s=timeout_s)
         return {
             EXECUTES: float(verdict.failure is None),
             SEEN_RIGHT: float(verdict.database > 0),

@@ -21,6 +21,7 @@ import fcntl
 import json
 import os
 import resource
+import secrets
 import select
 import signal
 import subprocess
@@ -42,8 +43,8 @@ SWEEP_S: Final = 1.0
 """For the processes that a call left behind to die; what has not died or multiplies is ended with the interpreter."""
 SWEEP_PAUSE_S: Final = 0.005
 REPLY_NUMBER: Final = 3
-"""The descriptor on which the child tells of a call's end: "ok 7" or "no 7" for the seventh. Code that writes there
-deceives nobody but itself, and spoils no later call: what bears another number is passed over."""
+"""The descriptor on which the child tells of a call's end: "ok NAME" or "no NAME". What bears another name is
+passed over, so that nothing can be written ahead for calls to come."""
 CODE_NAME: Final = "<code>"
 
 
@@ -55,7 +56,8 @@ class Supervisor:
         self._alone = alone
         self._caller = caller
         self._child: subprocess.Popen[bytes] | None = None
-        self._calls = 0
+        self._call = ""
+        """A name of the call that runs, which nobody could know before."""
         self._reply = -1
         self._output: IO[bytes] | None = None
 
@@ -67,9 +69,9 @@ class Supervisor:
         assert child is not None and child.stdin is not None and output is not None
         os.ftruncate(output.fileno(), 0)
         status = "ended"
-        self._calls += 1
+        self._call = secrets.token_hex(8)
         with contextlib.suppress(BrokenPipeError):
-            child.stdin.write(json.dumps({"code": request["code"], "number": self._calls}).encode() + b"\n")
+            child.stdin.write(json.dumps({"code": request["code"], "number": self._call}).encode() + b"\n")
             child.stdin.flush()
             status = self._wait(time.monotonic() + request["timeout_s"])
         text = _head_and_tail(output)
@@ -123,7 +125,7 @@ class Supervisor:
                     return "ended"
                 ends = told.splitlines()
                 for end, status in ((b"ok", "ok"), (b"no", "error")):
-                    if b"%s %d" % (end, self._calls) in ends:
+                    if b"%s %s" % (end, self._call.encode()) in ends:
                         return "interrupted" if interrupted else status
                 if time.monotonic() < deadline_s:
                     continue
@@ -232,7 +234,7 @@ def run_child(reply: int) -> None:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
-        os.write(REPLY_NUMBER, b"%s %d\n" % (b"ok" if fine else b"no", request["number"]))
+        os.write(REPLY_NUMBER, b"%s %s\n" % (b"ok" if fine else b"no", request["number"].encode()))
 
 
 def _execute(code: str, namespace: dict[str, Any]) -> bool:

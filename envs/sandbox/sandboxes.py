@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from rlfactory.envs.api.errors import InfrastructureError, LimitExceeded, TaskError
+from rlfactory.envs.api.errors import InfrastructureError, TaskError
 from rlfactory.envs.sandbox.config import SandboxConfig
 from rlfactory.processes.child import Child
 from rlfactory.processes.docker.container import Container
@@ -93,6 +93,7 @@ class Sandboxes:
         self._engine: Engine | None = None
         self._opening = asyncio.Lock()
         self._open: set[Interpreter] = set()
+        self._places = asyncio.Semaphore(self.config.max_open)
         self._spares: list[asyncio.Task[Program]] = []
         self._closed = False
 
@@ -102,22 +103,29 @@ class Sandboxes:
             await self._connected()
 
     async def open(self, suite: str = "") -> Interpreter:
-        """Return a new interpreter for a session of the suite; `release` it in the end.
+        """Return a new interpreter for a session of the suite, once there are fewer than `max_open`; `release` it.
 
-        Raises: TaskError: see `require`. LimitExceeded: `max_open`. InfrastructureError: the engine failed.
+        Raises: TaskError: see `require`. InfrastructureError: the engine failed.
         """
         await self.require()
-        self._open = {each for each in self._open if not each.lost}
-        if len(self._open) >= self.config.max_open:
-            raise LimitExceeded(f"{len(self._open)} sandboxes are open; max_open is {self.config.max_open}")
-        interpreter = Interpreter(await (self._start(suite) if suite in self.config.allow else self._spare()))
+        await self._places.acquire()
+        try:
+            interpreter = Interpreter(await (self._start(suite) if suite in self.config.allow else self._spare()))
+        except BaseException:
+            self._places.release()
+            raise
         self._open.add(interpreter)
         return interpreter
 
     async def release(self, interpreter: Interpreter) -> None:
         """End an interpreter. Idempotent."""
+        held = interpreter in self._open
         self._open.discard(interpreter)
-        await interpreter.close()
+        try:
+            await interpreter.close()
+        finally:
+            if held:
+                self._places.release()
 
     async def close(self) -> None:
         """End all interpreters, and the spare ones. Idempotent."""

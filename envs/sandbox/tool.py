@@ -72,6 +72,8 @@ class PythonTool(Tool):
             await self._sandboxes.release(self._interpreter)
             if self._history:
                 raise InfrastructureError("the session's sandbox has ended, and with it the variables of its code")
+        if self._interpreter is not None and self._interpreter.lost:
+            await self._sandboxes.release(self._interpreter)
         if self._interpreter is None or self._interpreter.lost:
             self._interpreter = await self._sandboxes.open(self._suite)
         return self._interpreter

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol, Self, TypeVar, runtime_checkable
+from contextvars import ContextVar
+from typing import Final, Protocol, Self, TypeVar, runtime_checkable
 
 
 @runtime_checkable
@@ -14,6 +15,10 @@ class SharedService(Protocol):
 
 
 S = TypeVar("S", bound=SharedService)
+
+
+SESSION: Final[ContextVar[str]] = ContextVar("session", default="")
+"""For whom a shared service is working just now: what is scarce is shared out evenly between sessions."""
 
 
 class Services:

@@ -43,7 +43,7 @@ from rlfactory.envs.service.goldens import EpisodeKey
 from rlfactory.envs.service.idempotency import AtMostOnce
 from rlfactory.envs.service.limits import Limits
 from rlfactory.envs.service.observer import PhoneObserver, SentImages
-from rlfactory.envs.service.services import Services
+from rlfactory.envs.service.services import SESSION, Services
 from rlfactory.envs.tasks.task import Outcome, PlayedCall, Task
 from rlfactory.envs.tools.registry import ToolRegistry
 from rlfactory.envs.tools.runtime.executor import Executor
@@ -54,6 +54,9 @@ from rlfactory.envs.wire.faults import device_failure
 OBSERVE_SHARE: Final = 0.25
 """Of a step's time, kept for observing and judging."""
 LEAST_TIMEOUT_S: Final = 0.001
+MAX_KEPT_CHARS: Final = 2_000_000
+"""Of arguments and results that a session remembers whole."""
+SHORT_CHARS: Final = 200
 
 
 @dataclass(kw_only=True, slots=True)
@@ -139,6 +142,8 @@ class Session:
         self._judge = Judge(episode.task)
         self._rubric = episode.task.rubric() or episode.rubric
         self._calls: tuple[PlayedCall, ...] = ()
+        self._kept_chars = 0
+        """Of what was said in `_calls`."""
         self._tools: dict[str, Tool] = {}
         self._record = TurnRecord()
         self._executor = Executor(
@@ -180,7 +185,7 @@ class Session:
         Raises: DeviceError: the phone failed, or it is not in the parent's state.
         """
         self._initial, self._now, self._reward = parent._initial, parent._now, parent._reward
-        self._calls = parent._calls
+        self._calls, self._kept_chars = parent._calls, parent._kept_chars
         if self.phone is not None and self._observer is not None and parent._observer is not None:
             self._now = await self.phone.device.state(timeout_s=self.episode.limits.setup_timeout_s)
             if self.state_hash != parent.state_hash:
@@ -252,6 +257,17 @@ class Session:
         fingerprint = hashlib.sha256(said.encode()).digest()
         return await self._once.run(seq, fingerprint, lambda: self._play_or_void(seq, calls))
 
+    def _keep_calls(self, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> None:
+        """Remember what was played, for verdicts; of what goes beyond a session's share, the beginning."""
+        said = sum(len(json.dumps(call.arguments)) for call in calls)
+        self._kept_chars += said + sum(len(result.text) for result in results)
+        if self._kept_chars > MAX_KEPT_CHARS:
+            calls = [replace(call, arguments={}) for call in calls]
+            results = [replace(result, text=result.text[:SHORT_CHARS]) for result in results]
+        self._calls += tuple(
+            PlayedCall(turn=self.turns, call=call, result=result) for call, result in zip(calls, results, strict=True)
+        )
+
     def require_running(self) -> None:
         """Raises: EpisodeOver: the episode has ended. RLFactoryError: it is void, for this reason."""
         self._require_valid()
@@ -264,6 +280,7 @@ class Session:
 
     async def _play_or_void(self, seq: int, calls: Sequence[ToolCall]) -> StoredStep:
         begun = False
+        SESSION.set(self.id)
         try:
             async with self.lock:
                 begun = True
@@ -285,9 +302,7 @@ class Session:
         results = await self._executor.run(calls, timeout_s=timeout_s * (1 - OBSERVE_SHARE))
         ran = time.perf_counter()
         self.turns += 1
-        self._calls += tuple(
-            PlayedCall(turn=self.turns, call=call, result=result) for call, result in zip(calls, results, strict=True)
-        )
+        self._keep_calls(calls, results)
         if self._record.ending is not None:
             self.state = EpisodeState.FINISHED
         elif self.turns >= self.episode.max_turns:

@@ -159,9 +159,14 @@ def calls_to_pb(calls: Sequence[ToolCall]) -> list[pb.ToolCall]:
     if sum(map(len, arguments)) > MAX_ARGUMENTS_BYTES:
         arguments = [each[: MAX_ARGUMENTS_BYTES // len(arguments)] for each in arguments]
     return [
-        pb.ToolCall(id=call.id, name=call.name, arguments_json=each)
+        pb.ToolCall(id=_sendable(call.id), name=_sendable(call.name), arguments_json=each)
         for call, each in zip(calls, arguments, strict=True)
     ]
+
+
+def _sendable(text: str) -> str:
+    """Return the text with a mark for each half of a surrogate pair, which is no character."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _json_of(call: ToolCall) -> str:

@@ -73,7 +73,7 @@ class Text2SqlTask(Task):
     async def verify(self, outcome: Outcome, *, services: Services, timeout_s: float) -> Mapping[str, float]:
         if not outcome.finished or not outcome.answer.strip():
             return {}
-        return await self.check.scores(outcome.answer, services)
+        return await self.check.scores(outcome.answer, services, timeout_s=timeout_s)
 
     def rubric(self) -> Rubric:
         return Rubric(parts=SQL_PARTS)

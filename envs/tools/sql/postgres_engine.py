@@ -64,9 +64,12 @@ class PostgresEngine:
             raise QueryFailed(FailureKind.REFUSED, f"{_first_line(error)}: queries may only read") from None
         except (psycopg.errors.OutOfMemory, psycopg.errors.ProgramLimitExceeded, MemoryError) as error:
             raise QueryFailed(FailureKind.TOO_LARGE, _first_line(error)) from None
-        except psycopg.OperationalError as error:
-            raise DatabaseLost(_first_line(error)) from None
-        except (psycopg.Error, ValueError) as error:
+        except psycopg.Error as error:
+            # Errors of a query may be of any class (a missing $1, a stack that is too deep): the connection tells.
+            if self._connection.broken:
+                raise DatabaseLost(_first_line(error)) from None
+            raise QueryFailed(FailureKind.ERROR, _first_line(error)) from None
+        except ValueError as error:
             raise QueryFailed(FailureKind.ERROR, _first_line(error)) from None
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import sys
 from asyncio.subprocess import DEVNULL
 from collections import OrderedDict
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Final, Self
 
 from rlfactory.envs.api.errors import EnvironmentFault, InfrastructureError
+from rlfactory.envs.service.services import SESSION
+from rlfactory.envs.tools.runtime.fair_places import FairPlaces
 from rlfactory.envs.tools.runtime.threads import in_thread
 from rlfactory.envs.tools.sql.compare import Comparison
 from rlfactory.envs.tools.sql.database import Database, Dialect, DuckDbFile, PostgresServer, SqliteBytes, SqliteFile
@@ -27,6 +30,9 @@ from rlfactory.processes.errors import ProcessError, ProgramEnded
 ROOT: Final = Path(__file__).parents[4]
 GRACE_S: Final = 0.25
 """A worker stops a late query by itself where it can, and says so; after this much longer it is killed."""
+QUICK_S: Final = 0.25
+"""Of a query's time: what has not ended by then goes on, from its beginning, beside others that are slow."""
+CRASHES: Final = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 START_TIMEOUT_S: Final = 30.0
 OPEN_TIMEOUT_S: Final = 30.0
 
@@ -36,7 +42,7 @@ class SqlWorkersConfig:
     """How many processes, and what they hold."""
 
     workers: int = 2
-    """Processes that run queries side by side."""
+    """Processes that run queries side by side; as many again for those that take long, if there are such."""
     max_databases: int = 64
     """Kept open in each; the one not used for longest is closed first."""
     max_database_bytes: int = 128 << 20
@@ -64,20 +70,25 @@ class SqlVerdict:
 class WorkerDied(Exception):
     """The process ended or was killed in the middle of a request."""
 
+    def __init__(self, message: str, exit_code: int = 0) -> None:
+        super().__init__(message)
+        self.crashed = -exit_code in CRASHES
+        """It ended by a fault of its own, not because somebody killed it."""
+
 
 class SqlWorkers:
     """Runs queries of models. Workers are started when they are first needed; `close` ends them."""
 
     def __init__(self, config: SqlWorkersConfig | None = None) -> None:
         self.config = config or SqlWorkersConfig()
-        self.started = 0
-        """Processes so far: what is above `config.workers` replaced others."""
-        self._idle: list[_Process] = []
-        self._room = asyncio.Semaphore(self.config.workers)
-        self._starting: list[asyncio.Task[_Process]] = []
-        self._work: set[asyncio.Task[None]] = set()
-        self._closed = False
+        self._quick = _Lane(self.config, self.config.workers)
+        self._slow = _Lane(self.config, self.config.workers)
         self._parsing = False
+
+    @property
+    def started(self) -> int:
+        """Processes so far: what is above `config.workers` replaced others, or runs what is slow."""
+        return self._quick.started + self._slow.started
 
     async def __aenter__(self) -> Self:
         return self
@@ -146,11 +157,7 @@ class SqlWorkers:
 
     async def close(self) -> None:
         """End all workers. Idempotent."""
-        self._closed = True
-        idle, self._idle = self._idle, []
-        started = await asyncio.gather(*self._starting, return_exceptions=True)
-        idle += [process for process in started if isinstance(process, _Process)]
-        await asyncio.gather(*self._work, *(process.kill() for process in idle))
+        await asyncio.gather(self._quick.close(), self._slow.close())
 
     def _require_short(self, sql: str) -> None:
         limit = self.config.limits.max_sql_chars
@@ -160,37 +167,86 @@ class SqlWorkers:
             raise QueryFailed(FailureKind.REFUSED, "the query holds a character that no query can have")
 
     async def _ask(self, databases: Sequence[Database], message: Message, *, timeout_s: float) -> Message:
-        """Put one request to a worker; once more to a fresh one if that died by itself (a query changes nothing)."""
-        for attempt in (1, 2):
+        """Put a request to the quick lane; what does not end there soon has the rest of its time in the slow
+        one. So nobody's quick query waits for anybody's slow one."""
+        query_s = message["timeout_s"]
+        answer: Message | None = None
+        try:
+            quick = {**message, "timeout_s": min(query_s, QUICK_S)}
+            answer = await self._quick.ask(databases, quick, timeout_s=min(timeout_s, QUICK_S * timeout_s / query_s))
+        except QueryFailed as failure:
+            if query_s <= QUICK_S or failure.kind is not FailureKind.TIMEOUT:
+                raise
+        if answer is None or (query_s > QUICK_S and _is_late(answer)):
+            slow = {**message, "timeout_s": query_s - QUICK_S}
+            answer = await self._slow.ask(databases, slow, timeout_s=timeout_s)
+        match answer["outcome"]:
+            case "ok":
+                return answer
+            case "failed":
+                raise QueryFailed(FailureKind(answer["kind"]), answer["message"])
+            case _:
+                raise EnvironmentFault(f"the database of the task: {answer['message']}")
+
+
+def _is_late(answer: Message) -> bool:
+    """Tell whether a query, or the gold query of a verdict, needs more time."""
+    return answer["outcome"] == "broken" or answer.get("kind") == FailureKind.TIMEOUT.value
+
+
+class _Lane:
+    """Worker processes and who waits for them: of sessions that wait, the one that has used them least is next."""
+
+    def __init__(self, config: SqlWorkersConfig, workers: int) -> None:
+        self.started = 0
+        self._config = config
+        self._places = FairPlaces(workers)
+        self._idle: list[_Process] = []
+        self._starting: list[asyncio.Task[_Process]] = []
+        self._work: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def close(self) -> None:
+        self._closed = True
+        idle, self._idle = self._idle, []
+        started = await asyncio.gather(*self._starting, return_exceptions=True)
+        idle += [process for process in started if isinstance(process, _Process)]
+        await asyncio.gather(*self._work, *(process.kill() for process in idle))
+
+    async def ask(self, databases: Sequence[Database], message: Message, *, timeout_s: float) -> Message:
+        """Put one request to a worker; once more to a fresh one if that died or lost its server by itself.
+
+        Raises: QueryFailed: late; or it ended two engines in a row. InfrastructureError, EnvironmentFault.
+        """
+        lost = ""
+        while True:
             try:
                 async with self._worker(databases[0].key) as process:
                     for database in databases:
                         await process.open(database)
                     request = {**message, "key": databases[0].key}
                     answer = await process.ask(request, timeout_s=timeout_s + GRACE_S)
-                    if answer["outcome"] == "lost":
-                        await process.forget(databases[0].key)
-                break
+                    if answer["outcome"] != "lost":
+                        return answer
+                    await process.forget(databases[0].key)
+                    if lost:
+                        raise QueryFailed(FailureKind.ERROR, f"it ended its connection twice: {answer['message']}")
+                    lost = answer["message"]
             except TimeoutError:
                 words = f"the query did not end within {message['timeout_s']:g} seconds, and was killed"
                 raise QueryFailed(FailureKind.TIMEOUT, words) from None
             except WorkerDied as error:
-                if attempt == 2:
+                if not lost:
+                    lost = str(error)
+                elif error.crashed:
+                    raise QueryFailed(FailureKind.ERROR, f"it ended the database engine twice: {error}") from None
+                else:
                     raise InfrastructureError(f"two SQL workers died in a row: {error}") from None
-        match answer["outcome"]:
-            case "ok":
-                return answer
-            case "failed":
-                raise QueryFailed(FailureKind(answer["kind"]), answer["message"])
-            case "lost":
-                raise InfrastructureError(f"the database server: {answer['message']}")
-            case _:
-                raise EnvironmentFault(f"the database of the task: {answer['message']}")
 
     @asynccontextmanager
     async def _worker(self, key: str) -> AsyncIterator[_Process]:
         """Hold a worker, one that has the database if there is; one that has not answered is killed, and replaced."""
-        async with self._room:
+        async with self._places.place(SESSION.get()):
             if self._closed:
                 raise InfrastructureError("the SQL workers are closed")
             process = self._pick(key) or await self._begun()
@@ -221,7 +277,7 @@ class SqlWorkers:
 
     async def _start(self) -> _Process:
         self.started += 1
-        return await _Process.start(self.config)
+        return await _Process.start(self._config)
 
     def _keep(self, work: Coroutine[None, None, None]) -> None:
         """Run to its end, which `close` waits for."""
@@ -319,7 +375,8 @@ class _Process:
                 raise WorkerDied(f"it answered {header_bytes} bytes")
             answer: Message = json.loads(await self._child.stdout.readexactly(header_bytes))
         except asyncio.IncompleteReadError:
-            raise WorkerDied(f"exit status {await self._child.process.wait()}") from None
+            code = await self._child.process.wait()
+            raise WorkerDied(f"exit status {code}", code) from None
         return answer
 
     async def kill(self) -> None:
