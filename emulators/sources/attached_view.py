@@ -38,17 +38,8 @@ async def show_attached(serials: Sequence[str], *, adb_port: int, as_json: bool)
     for serial in serials or sorted(listed):
         device = await AdbDevice.connect(adb, serial, timeout_s=TIMEOUT_S)
         await device.close()
-        info = device.info
-        rows.append(
-            {
-                "serial": serial,
-                "state": listed[serial],
-                "model": info.model,
-                "sdk": info.sdk,
-                "width_px": info.width_px,
-                "height_px": info.height_px,
-            }
-        )
+        facts = {name: getattr(device.info, name) for name in ("model", "sdk", "width_px", "height_px")}
+        rows.append({"serial": serial, "state": listed[serial], **facts})
     if as_json:
         print(json.dumps({"phones": rows}))
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
+from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
@@ -36,16 +37,12 @@ def _exit(shell: Shell, arguments: list[str]) -> None:
     raise ShellExit(_number(arguments[0], 1) & 255 if arguments else shell.status)
 
 
-@BUILTINS.verb("break")
-def _break(shell: Shell, arguments: list[str]) -> None:
+def _leave_loop(shell: Shell, arguments: list[str], *, again: bool) -> None:
     if shell.loops:
-        raise LoopExit(max(1, _number(arguments[0], 1)) if arguments else 1, again=False)
+        raise LoopExit(max(1, _number(arguments[0], 1)) if arguments else 1, again=again)
 
 
-@BUILTINS.verb("continue")
-def _continue(shell: Shell, arguments: list[str]) -> None:
-    if shell.loops:
-        raise LoopExit(max(1, _number(arguments[0], 1)) if arguments else 1, again=True)
+BUILTINS["break"], BUILTINS["continue"] = partial(_leave_loop, again=False), partial(_leave_loop, again=True)
 
 
 @BUILTINS.verb("cd")

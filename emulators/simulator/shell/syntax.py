@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class ShellSyntaxError(ValueError):
@@ -12,14 +13,12 @@ class ShellSyntaxError(ValueError):
 # --- words ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     text: str
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """`$name`, `${name}` or `${name<operator><argument>}`; operator "#name" is the length."""
 
     name: str
@@ -28,16 +27,14 @@ class Parameter:
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Substitution:
+class Substitution(NamedTuple):
     """`$(script)` or backquotes."""
 
     script: Script
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Arithmetic:
+class Arithmetic(NamedTuple):
     """`$((expression))`."""
 
     expression: Word
@@ -47,8 +44,7 @@ class Arithmetic:
 Part = Text | Parameter | Substitution | Arithmetic
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     parts: tuple[Part, ...]
 
     def literal(self) -> str | None:
@@ -70,55 +66,47 @@ class Redirect:
     target: Word
 
 
-@dataclass(frozen=True, slots=True)
-class Simple:
+class Simple(NamedTuple):
     assignments: tuple[tuple[str, Word], ...]
     words: tuple[Word, ...]
     redirects: tuple[Redirect, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class If:
+class If(NamedTuple):
     branches: tuple[tuple[Script, Script], ...]
     otherwise: Script
 
 
-@dataclass(frozen=True, slots=True)
-class For:
+class For(NamedTuple):
     name: str
     words: tuple[Word, ...] | None
     """None: the positional parameters."""
     body: Script
 
 
-@dataclass(frozen=True, slots=True)
-class While:
+class While(NamedTuple):
     condition: Script
     body: Script
     until: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     subject: Word
     branches: tuple[tuple[tuple[Word, ...], Script], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Subshell:
+class Subshell(NamedTuple):
     body: Script
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     body: Script
 
 
 Body = If | For | While | Case | Subshell | Group
 
 
-@dataclass(frozen=True, slots=True)
-class Compound:
+class Compound(NamedTuple):
     body: Body
     redirects: tuple[Redirect, ...]
 
@@ -126,14 +114,12 @@ class Compound:
 Command = Simple | Compound
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
+class Pipeline(NamedTuple):
     commands: tuple[Command, ...]
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class AndOr:
+class AndOr(NamedTuple):
     """Pipelines joined by && and ||, from left to right."""
 
     first: Pipeline

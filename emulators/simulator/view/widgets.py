@@ -70,6 +70,13 @@ class Column(Widget):
     class_name: str = "android.widget.LinearLayout"
 
 
+class Centered(Column):
+    """Its children in its middle."""
+
+    align: Align = "center"
+    justify: Literal["start", "center", "end", "space_between"] = "center"
+
+
 class Row(Widget):
     children: tuple[Widget, ...] = ()
     gap: float = 0.0

@@ -46,10 +46,9 @@ async def serve_sync(stream: Stream, thread: PhoneThread) -> None:
                 await stream.write(await thread.call(partial(_stat_v1, path=path)))
             case b"STA2" | b"LST2":
                 await stream.write(await thread.call(partial(_stat_v2, name=name, path=path)))
-            case b"LIST":
-                await stream.write(await thread.call(partial(_list_v1, path=path)))
-            case b"LIS2":
-                await stream.write(await thread.call(partial(_list_v2, path=path)))
+            case b"LIST" | b"LIS2":
+                word = b"DENT" if name == b"LIST" else b"DNT2"
+                await stream.write(await thread.call(partial(_list, path=path, word=word)))
             case b"RECV":
                 await _send_file(stream, thread, path)
             case b"SEND":
@@ -97,7 +96,7 @@ def _stat_v1(phone: Phone, path: str) -> bytes:
     entry = _find(phone.system.files, path)
     if entry is None:
         return _STAT_V1.pack(b"STAT", 0, 0, 0)
-    return _STAT_V1.pack(b"STAT", _full_mode(entry), _u32(_size(entry)), _u32(_seconds(entry)))
+    return _STAT_V1.pack(b"STAT", *_fields_v1(entry))
 
 
 def _stat_v2(phone: Phone, name: bytes, path: str) -> bytes:
@@ -105,26 +104,17 @@ def _stat_v2(phone: Phone, name: bytes, path: str) -> bytes:
         entry = phone.system.files.stat(path)
     except OSError as error:
         return _STAT_V2.pack(name, error.errno or errno.EIO, *_EMPTY_STAT_V2)
-    return _STAT_V2.pack(name, 0, *_fields_v2(entry))
+    return _STAT_V2.pack(name, *_fields_v2(entry))
 
 
-def _list_v1(phone: Phone, path: str) -> bytes:
+def _list(phone: Phone, path: str, word: bytes) -> bytes:
+    """Return a directory's entries, each of which begins with `word`, and DONE."""
+    packed, fields = (_DENT_V1, _fields_v1) if word == b"DENT" else (_DENT_V2, _fields_v2)
     parts = []
     for name, entry in _children(phone.system.files, path):
         text = name.encode()
-        size, when = _u32(_size(entry)), _u32(_seconds(entry))
-        parts.append(_DENT_V1.pack(b"DENT", _full_mode(entry), size, when, len(text)) + text)
-    parts.append(_DENT_V1.pack(b"DONE", 0, 0, 0, 0))
-    return b"".join(parts)
-
-
-def _list_v2(phone: Phone, path: str) -> bytes:
-    parts = []
-    for name, entry in _children(phone.system.files, path):
-        text = name.encode()
-        parts.append(_DENT_V2.pack(b"DNT2", 0, *_fields_v2(entry), len(text)) + text)
-    parts.append(_DENT_V2.pack(b"DONE", 0, *_EMPTY_STAT_V2, 0))
-    return b"".join(parts)
+        parts.append(packed.pack(word, *fields(entry), len(text)) + text)
+    return b"".join((*parts, b"DONE".ljust(packed.size, b"\0")))
 
 
 def _children(files: FileTree, path: str) -> list[tuple[str, FileEntry]]:
@@ -136,10 +126,15 @@ def _children(files: FileTree, path: str) -> list[tuple[str, FileEntry]]:
     return [(".", here), ("..", here)] + [(name, files.stat(f"{base}/{name}")) for name in files.list(path)]
 
 
+def _fields_v1(entry: FileEntry) -> tuple[int, ...]:
+    """Return mode, size and time."""
+    return _full_mode(entry), _u32(_size(entry)), _u32(_seconds(entry))
+
+
 def _fields_v2(entry: FileEntry) -> tuple[int, ...]:
-    """Return dev, ino, mode, nlink, uid, gid, size, atime, mtime, ctime."""
+    """Return error, dev, ino, mode, nlink, uid, gid, size, atime, mtime, ctime."""
     when = _seconds(entry)
-    return (1, 1, _full_mode(entry), 1, entry.uid, entry.gid, _size(entry), when, when, when)
+    return (0, 1, 1, _full_mode(entry), 1, entry.uid, entry.gid, _size(entry), when, when, when)
 
 
 def _size(entry: FileEntry) -> int:

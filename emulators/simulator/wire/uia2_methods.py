@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rlfactory.emulators.device.device import ImageSpec
 from rlfactory.emulators.device.keys import KEY_NAMES
-from rlfactory.emulators.device.ui import Bounds, UiNode, to_xml
+from rlfactory.emulators.device.ui import UiNode, to_xml
 from rlfactory.emulators.simulator.wire.phone_thread import PhoneThread
 from rlfactory.emulators.simulator.wire.uia2_selector import Selector, find_all
 
@@ -44,6 +44,10 @@ _KEYS: Final = {
     "camera": "CAMERA",
     "power": "POWER",
 }
+_FLAGS: Final = (
+    *("checkable", "checked", "clickable", "enabled", "focusable", "focused"),
+    *("long_clickable", "scrollable", "selected"),
+)
 _ROTATIONS: Final = {"natural": 0, "n": 0, "left": 1, "l": 1, "upsidedown": 2, "u": 2, "right": 3, "r": 3}
 
 
@@ -61,7 +65,10 @@ class _NotFoundError(RpcError):
 
 
 class Uia2Methods:
-    """Calls by name: each public method is one. What needs the phone runs in its thread; waiting never holds it."""
+    """Calls by name: each public method is one, as is each entry of `_METHODS`.
+
+    What needs the phone runs in its thread; waiting never holds it.
+    """
 
     def __init__(self, thread: PhoneThread) -> None:
         self._thread = thread
@@ -173,17 +180,8 @@ class Uia2Methods:
         phone.key(KEY_NAMES[int(code)], int(meta or 0))
         return True
 
-    def wake_up(self, phone: Phone) -> None:
-        phone.key("WAKEUP")
-
-    def sleep(self, phone: Phone) -> None:
-        phone.key("SLEEP")
-
     def set_clipboard(self, phone: Phone, label: str | None, text: str) -> None:
         phone.system.clipboard = str(text)
-
-    def get_clipboard(self, phone: Phone) -> str:
-        return phone.system.clipboard
 
     def paste_clipboard(self, phone: Phone) -> bool:
         phone.type_text(phone.system.clipboard)
@@ -203,19 +201,7 @@ class Uia2Methods:
             phone.type_text(str(text))
         return True
 
-    def clear_text_field(self, phone: Phone, selector: Selector) -> bool:
-        return self.set_text(phone, selector, "")
-
-    def get_text(self, phone: Phone, selector: Selector) -> str:
-        return _one(phone, selector).text
-
     # --- the system's surface
-
-    def open_notification(self, phone: Phone) -> bool:
-        return phone.shell("cmd statusbar expand-notifications").exit_code == 0
-
-    def open_quick_settings(self, phone: Phone) -> bool:
-        return phone.shell("cmd statusbar expand-settings").exit_code == 0
 
     def set_orientation(self, phone: Phone, name: str) -> None:
         turns = _ROTATIONS[name]
@@ -239,15 +225,6 @@ class Uia2Methods:
 
     def exist(self, phone: Phone, selector: Selector) -> bool:
         return bool(find_all(phone.ui_tree(), selector))
-
-    def count(self, phone: Phone, selector: Selector) -> int:
-        return len(find_all(phone.ui_tree(), selector))
-
-    def obj_info(self, phone: Phone, selector: Selector) -> dict[str, object]:
-        return _describe(_one(phone, selector))
-
-    def obj_info_of_all_instances(self, phone: Phone, selector: Selector) -> list[dict[str, object]]:
-        return [_describe(node) for node in find_all(phone.ui_tree(), selector)]
 
     def _scroll(self, phone: Phone, selector: Selector, vertical: bool, towards_end: bool, steps: int) -> bool:
         """Swipe once within a scrollable; False when nothing moved."""
@@ -273,18 +250,19 @@ class Uia2Methods:
     def scroll_to_end(
         self, phone: Phone, selector: Selector, vertical: bool = True, swipes: int = 1000, steps: int = 55
     ) -> bool:
-        return self._scroll_far(phone, selector, vertical, True, min(swipes, _MAX_SWIPES), steps)
+        return self._scroll_far(phone, selector, vertical, True, swipes, steps)
 
     def scroll_to_beginning(
         self, phone: Phone, selector: Selector, vertical: bool = True, swipes: int = 1000, steps: int = 55
     ) -> bool:
-        return self._scroll_far(phone, selector, vertical, False, min(swipes, _MAX_SWIPES), steps)
+        return self._scroll_far(phone, selector, vertical, False, swipes, steps)
 
     def _scroll_far(
         self, phone: Phone, selector: Selector, vertical: bool, towards_end: bool, swipes: int, steps: int
     ) -> bool:
         """Scroll until nothing moves any more; False when that did not come within `swipes`."""
-        return any(not self._scroll(phone, selector, vertical, towards_end, steps) for _ in range(swipes))
+        moves = range(min(swipes, _MAX_SWIPES))
+        return any(not self._scroll(phone, selector, vertical, towards_end, steps) for _ in moves)
 
     def scroll_to(self, phone: Phone, selector: Selector, target: Selector, vertical: bool = True) -> bool:
         """Scroll to the beginning, then forward until the target shows."""
@@ -292,11 +270,9 @@ class Uia2Methods:
             return True
         self.scroll_to_beginning(phone, selector, vertical)
         for _ in range(_MAX_SWIPES):
-            if self.exist(phone, target):
-                return True
-            if not self.scroll_forward(phone, selector, vertical):
-                return False
-        return False
+            if self.exist(phone, target) or not self.scroll_forward(phone, selector, vertical):
+                break
+        return self.exist(phone, target)
 
 
 def _one(phone: Phone, selector: Selector) -> UiNode:
@@ -312,7 +288,7 @@ def _swipe_ms(steps: float) -> int:
 
 
 def _describe(node: UiNode) -> dict[str, object]:
-    bounds = _rectangle(node.bounds)
+    bounds = dict(zip(("left", "top", "right", "bottom"), node.bounds, strict=True))
     return {
         "bounds": bounds,
         "visibleBounds": bounds,
@@ -322,20 +298,8 @@ def _describe(node: UiNode) -> dict[str, object]:
         "packageName": node.package,
         "resourceName": node.resource_id or None,
         "text": node.text,
-        "checkable": node.checkable,
-        "checked": node.checked,
-        "clickable": node.clickable,
-        "enabled": node.enabled,
-        "focusable": node.focusable,
-        "focused": node.focused,
-        "longClickable": node.long_clickable,
-        "scrollable": node.scrollable,
-        "selected": node.selected,
+        **{_camel(flag): getattr(node, flag) for flag in _FLAGS},
     }
-
-
-def _rectangle(bounds: Bounds) -> dict[str, int]:
-    return {"left": bounds.left, "top": bounds.top, "right": bounds.right, "bottom": bounds.bottom}
 
 
 def _camel(name: str) -> str:
@@ -344,7 +308,17 @@ def _camel(name: str) -> str:
 
 
 _METHODS: Final[dict[str, Callable[..., object]]] = {
-    _camel(name): method for name, method in vars(Uia2Methods).items() if not name.startswith("_") and name != "call"
+    **{_camel(name): each for name, each in vars(Uia2Methods).items() if not name.startswith("_") and name != "call"},
+    "clearTextField": lambda self, phone, selector: self.set_text(phone, selector, ""),
+    "count": lambda _, phone, selector: len(find_all(phone.ui_tree(), selector)),
+    "getClipboard": lambda _, phone: phone.system.clipboard,
+    "getText": lambda _, phone, selector: _one(phone, selector).text,
+    "objInfo": lambda _, phone, selector: _describe(_one(phone, selector)),
+    "objInfoOfAllInstances": lambda _, phone, selector: [_describe(n) for n in find_all(phone.ui_tree(), selector)],
+    "openNotification": lambda _, phone: phone.shell("cmd statusbar expand-notifications").exit_code == 0,
+    "openQuickSettings": lambda _, phone: phone.shell("cmd statusbar expand-settings").exit_code == 0,
+    "sleep": lambda _, phone: phone.key("SLEEP"),
+    "wakeUp": lambda _, phone: phone.key("WAKEUP"),
 }
 """By the names that clients call them by."""
 

@@ -6,7 +6,6 @@ import asyncio
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -18,11 +17,8 @@ from rlfactory.emulators.adb.frames import choose_frames
 from rlfactory.emulators.adb.settle import QUIET_S
 from rlfactory.emulators.device.device import ImageSpec, OpenApp, PressKey
 from rlfactory.emulators.device.errors import DeviceError, DeviceLost, DeviceTimeout
-
-if TYPE_CHECKING:
-    from tests.emulators.conftest import LabPhone
-
 from tests.emulators.adb.emulator_stub import ControllerStub, served
+from tests.emulators.conftest import LabPhone
 
 T = 20.0
 PNG = ImageSpec(format="png")

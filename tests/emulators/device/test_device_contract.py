@@ -10,7 +10,6 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -33,9 +32,7 @@ from rlfactory.emulators.device.device import (
 from rlfactory.emulators.device.errors import ActionRejected, CommandFailed, DeviceError, DeviceLost, DeviceTimeout
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.direct import DirectSource
-
-if TYPE_CHECKING:
-    from tests.emulators.conftest import Lab
+from tests.emulators.conftest import Lab
 
 WIDTH, HEIGHT = 360, 800
 CONFIG = PhoneConfig(width_px=WIDTH, height_px=HEIGHT)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,13 +13,10 @@ from rlfactory.emulators.device.device import OpenApp
 from rlfactory.emulators.device.errors import DeviceError, DeviceUnsupported
 from rlfactory.emulators.pool import Pool, PoolConfig
 from rlfactory.emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.simulator.wire.phone_server import PhoneServer
 from rlfactory.emulators.sources.attached import AttachedSource, Endpoints
-
-if TYPE_CHECKING:
-    from rlfactory.emulators.simulator.wire.phone_server import PhoneServer
-    from tests.emulators.conftest import Lab
-
 from tests.emulators.adb.emulator_stub import ControllerStub, served
+from tests.emulators.conftest import Lab
 
 T = 20.0
 

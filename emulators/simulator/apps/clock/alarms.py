@@ -191,12 +191,10 @@ def _line(key: str, icon: str, text: str, on_tap: ui.Callback, *end: ui.Widget) 
 def _day(system: System, alarm: Alarm, day: int) -> ui.Widget:
     chosen = bool(alarm.days >> day & 1)
     color = "on_primary" if chosen else "on_surface"
-    return ui.Column(
+    return ui.Centered(
         key=f"day_{DAYS[day].lower()}",
         description=DAYS[day],
         children=(ui.Text(text=DAYS[day][0], style="label_large", color=color, text_align="center"),),
-        align="center",
-        justify="center",
         width=40,
         height=40,
         radius=20,

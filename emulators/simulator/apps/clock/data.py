@@ -89,15 +89,8 @@ def all_alarms(system: System) -> tuple[Alarm, ...]:
 def save_alarm(system: System, alarm: Alarm) -> int:
     """Insert an alarm (id 0) or replace the one with its id, and plan its next ring; return its id."""
     create_database(system)
-    row = {
-        "hour": alarm.hour,
-        "minutes": alarm.minute,
-        "daysofweek": alarm.days,
-        "enabled": alarm.enabled,
-        "vibrate": alarm.vibrate,
-        "label": alarm.label,
-        "ringtone": alarm.ringtone,
-    }
+    told = {name: getattr(alarm, name) for name in ("hour", "enabled", "vibrate", "label", "ringtone")}
+    row = {**told, "minutes": alarm.minute, "daysofweek": alarm.days}
     with system.database(DATABASE) as db:
         if alarm.id:
             pairs = ", ".join(f"{column} = :{column}" for column in row)

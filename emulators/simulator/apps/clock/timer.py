@@ -120,12 +120,10 @@ def _key_height(system: System) -> float:
 
 
 def _pad_key(key: str, description: str, content: ui.Widget, on_tap: ui.Callback, height: float) -> ui.Widget:
-    return ui.Column(
+    return ui.Centered(
         key=key,
         description=description,
         children=(content,),
-        align="center",
-        justify="center",
         width="fill",
         height=height,
         radius=height / 2,

@@ -12,22 +12,13 @@ from rlfactory.emulators.simulator.machine.databases import read_rows
 
 DATABASE: Final = "/data/data/com.android.providers.contacts/databases/contacts2.db"
 
-NAME: Final = "vnd.android.cursor.item/name"
-PHONE: Final = "vnd.android.cursor.item/phone_v2"
-EMAIL: Final = "vnd.android.cursor.item/email_v2"
-ORGANIZATION: Final = "vnd.android.cursor.item/organization"
-MIME_TYPES: Final = (
-    EMAIL,
-    "vnd.android.cursor.item/im",
-    "vnd.android.cursor.item/postal-address_v2",
-    "vnd.android.cursor.item/photo",
-    PHONE,
-    NAME,
-    ORGANIZATION,
-    "vnd.android.cursor.item/nickname",
-    "vnd.android.cursor.item/group_membership",
-    "vnd.android.cursor.item/note",
-    "vnd.android.cursor.item/website",
+_KINDS: Final = (
+    *("email_v2", "im", "postal-address_v2", "photo", "phone_v2", "name", "organization", "nickname"),
+    *("group_membership", "note", "website"),
+)
+MIME_TYPES: Final = tuple(f"vnd.android.cursor.item/{kind}" for kind in _KINDS)
+NAME, PHONE, EMAIL, ORGANIZATION = (
+    f"vnd.android.cursor.item/{kind}" for kind in ("name", "phone_v2", "email_v2", "organization")
 )
 
 PHONE_TYPES: Final = {2: "Mobile", 1: "Home", 3: "Work", 12: "Main", 7: "Other"}

@@ -51,7 +51,7 @@ def _edit(system: System, path: str) -> None:
 
 def _picture(item: FileItem) -> ui.Widget:
     """Return a stand-in for an image: a frame with a landscape's icon."""
-    frame = ui.Column(
+    frame = ui.Centered(
         children=(
             ui.Icon(icon="image-outline", size=96, color="#9AA0A6"),
             ui.Text(text=item.name, color="#E8EAED", text_align="center"),
@@ -59,8 +59,6 @@ def _picture(item: FileItem) -> ui.Widget:
         ),
         description=f"Image {item.name}",
         gap=8,
-        align="center",
-        justify="center",
         width="fill",
         height=320,
         background="#3C4043",

@@ -66,12 +66,10 @@ def time_dialog(system: System, pick: TimePick, *, on_ok: ui.Callback, on_cancel
 def _tile(pick: TimePick, face: str, text: str, description: str) -> ui.Widget:
     shown = pick.face == face
     color = "on_primary_container" if shown else "on_surface"
-    return ui.Column(
+    return ui.Centered(
         key=f"{face}_header",
         description=description,
         children=(ui.Text(text=text, style="display_medium", color=color, text_align="center"),),
-        align="center",
-        justify="center",
         width=92,
         height=72,
         radius=12,
@@ -91,30 +89,20 @@ def _hours(pick: TimePick, *, twenty_four: bool) -> tuple[ui.Widget, ...]:
     texts = {hour: f"{hour:02d}" for hour in range(24)}
     if not twenty_four:
         texts = {hour: str(hour % 12 or 12) for hour in range(half, half + 12)}
-    return tuple(
-        _cell(
-            f"hour_{hour}",
-            text,
-            f"{text} o'clock",
-            chosen=hour == pick.hour,
-            on_tap=setter(pick, hour=hour, face="minute"),
-        )
-        for hour, text in texts.items()
-    )
+
+    def cell(hour: int, text: str) -> ui.Widget:
+        choose = setter(pick, hour=hour, face="minute")
+        return _cell(f"hour_{hour}", text, f"{text} o'clock", chosen=hour == pick.hour, on_tap=choose)
+
+    return tuple(cell(hour, text) for hour, text in texts.items())
 
 
 def _minutes(pick: TimePick) -> tuple[ui.Widget, ...]:
-    return tuple(
-        _cell(
-            f"minute_{minute}",
-            f"{minute:02d}",
-            f"minute {minute:02d}",
-            chosen=minute == pick.minute,
-            on_tap=setter(pick, minute=minute),
-            height=34,
-        )
-        for minute in range(60)
-    )
+    def cell(minute: int) -> ui.Widget:
+        choose, text = setter(pick, minute=minute), f"{minute:02d}"
+        return _cell(f"minute_{minute}", text, f"minute {text}", chosen=minute == pick.minute, on_tap=choose, height=34)
+
+    return tuple(cell(minute) for minute in range(60))
 
 
 def _cell(
@@ -128,14 +116,12 @@ def _cell(
     height: float = CELL,
 ) -> ui.Widget:
     style = "body_large" if height == CELL else "body_medium"
-    return ui.Column(
+    return ui.Centered(
         key=key,
         description=description,
         children=(
             ui.Text(text=text, style=style, color="on_primary" if chosen else "on_surface", text_align="center"),
         ),
-        align="center",
-        justify="center",
         width=width,
         height=height,
         radius=height / 2,

@@ -87,11 +87,9 @@ def empty_state(icon: str, title: str, subtitle: str = "") -> ui.Widget:
     texts = [ui.Text(text=title, style="title_medium", color="on_surface_variant", text_align="center")]
     if subtitle:
         texts.append(ui.Text(text=subtitle, color="on_surface_variant", text_align="center"))
-    return ui.Column(
+    return ui.Centered(
         children=(ui.Icon(icon=icon, size=72, color="outline_variant"), *texts),
         gap=16,
-        align="center",
-        justify="center",
         width="fill",
         padding=(32, 120, 32, 32),
     )
@@ -101,11 +99,9 @@ def centered_page(
     icon: str, color: str, size: float, texts: Sequence[ui.Text], *, gap: float, side: float
 ) -> ui.Widget:
     """Return what introduces an app: a large disc and a few words in the middle of the screen."""
-    return ui.Column(
+    return ui.Centered(
         children=(ui.Avatar(icon=icon, color=color, size=size), *texts),
         gap=gap,
-        align="center",
-        justify="center",
         width="fill",
         height="fill",
         padding=(side, 0, side, 0),
@@ -146,10 +142,8 @@ def icon_box(
     icon: str, size: float, *, color: str = "on_surface_variant", icon_size: float = 24, **look: Any
 ) -> ui.Column:
     """Return an icon in the middle of a square; `look` are further fields of the box."""
-    return ui.Column(
+    return ui.Centered(
         children=(ui.Icon(icon=icon, size=icon_size, color=color),),
-        align="center",
-        justify="center",
         width=size,
         height=size,
         **look,

@@ -229,6 +229,15 @@ class Functions(dict[str, Function]):
 class Verbs(Functions[Verb]):
     """What a command's first word can be: a verb of `am` or `pm`, a service of `cmd` or `dumpsys`."""
 
+    def run(self, context: Context, words: list[str], help_text: str) -> int | None:
+        """Carry out the verb that the words begin with; without any, print the help."""
+        if words and words[0] in self:
+            return self[words[0]](context, words[1:])
+        if words and words[0]:
+            return context.complain(f"Unknown command: {words[0]}", 255)
+        context.line(help_text)
+        return 255
+
 
 def split_options(args: list[str], flags: str, with_value: str = "") -> tuple[dict[str, str], list[str]]:
     """Split short options from operands, wherever they stand, as toybox does; `--` ends the options.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from rlfactory.emulators.simulator.view import widgets as w
@@ -145,17 +145,12 @@ def shade(phone: Phone, close: Callable[[], None]) -> w.Widget:
     parts: list[w.Widget] = [header, slider, _tiles(phone, close), w.Spacer(height=4)]
     notes = sorted(phone.state.notifications, key=lambda note: -note.posted_ns)
     parts.extend(_notification(phone, note, close) for note in notes)
-    if not notes:
-        parts.append(
-            w.Text(text="No notifications", text_align="center", color="on_surface_variant", padding=(0, 24, 0, 0))
-        )
+    if notes:
+        clear = w.Button(key="dismiss_text", text="Clear all", kind="tonal", on_tap=partial(_clear, phone))
+        parts.append(w.Row(children=(clear,), justify="end"))
     else:
-        parts.append(
-            w.Row(
-                children=(w.Button(key="dismiss_text", text="Clear all", kind="tonal", on_tap=_clear(phone)),),
-                justify="end",
-            )
-        )
+        nothing, color = "No notifications", "on_surface_variant"
+        parts.append(w.Text(text=nothing, text_align="center", color=color, padding=(0, 24, 0, 0)))
     return w.Column(
         key="quick_settings_panel",
         children=(w.Scroll(key="shade", children=tuple(parts), gap=12, weight=1, height="fill"),),
@@ -165,17 +160,17 @@ def shade(phone: Phone, close: Callable[[], None]) -> w.Widget:
     )
 
 
-def _clear(phone: Phone) -> Callable[[], None]:
-    def clear() -> None:
-        phone.state.notifications = ()
-
-    return clear
+def _clear(phone: Phone) -> None:
+    phone.state.notifications = ()
 
 
 def _tiles(phone: Phone, close: Callable[[], None]) -> w.Widget:
-    system, flag = phone.system, phone.state.settings.flag
-    wifi, bluetooth, airplane = (flag("global", f"{name}_on") for name in ("wifi", "bluetooth", "airplane_mode"))
-    dark = is_dark(phone)
+    system, dark = phone.system, is_dark(phone)
+    radios = (
+        ("wifi", "wifi", "wifi-off", "Internet", "AndroidWifi", system.set_wifi),
+        ("bluetooth", "bluetooth", "bluetooth-off", "Bluetooth", "On", system.set_bluetooth),
+        ("airplane_mode", "airplane", "airplane", "Airplane mode", "On", system.set_airplane_mode),
+    )
 
     def settings() -> None:
         close()
@@ -185,36 +180,14 @@ def _tiles(phone: Phone, close: Callable[[], None]) -> w.Widget:
     def toggle_dark() -> None:
         phone.state.settings.put("secure", "ui_night_mode", "1" if dark else "2")
 
-    return w.Grid(
-        columns=2,
-        gap=8,
-        children=(
-            _tile(
-                "wifi" if wifi else "wifi-off",
-                "Internet",
-                "AndroidWifi" if wifi else "Off",
-                wifi,
-                lambda: system.set_wifi(not wifi),
-            ),
-            _tile(
-                "bluetooth" if bluetooth else "bluetooth-off",
-                "Bluetooth",
-                "On" if bluetooth else "Off",
-                bluetooth,
-                lambda: system.set_bluetooth(not bluetooth),
-            ),
-            _tile(
-                "airplane",
-                "Airplane mode",
-                "On" if airplane else "Off",
-                airplane,
-                lambda: system.set_airplane_mode(not airplane),
-            ),
-            _tile("theme-light-dark", "Dark theme", "On" if dark else "Off", dark, toggle_dark),
-            _tile("cog-outline", "Settings", "", False, settings),
-            _tile("battery", "Battery Saver", "Off", False, None),
-        ),
-    )
+    tiles: list[w.Widget] = []
+    for name, icon, icon_off, title, state, turn in radios:
+        on = phone.state.settings.flag("global", f"{name}_on")
+        tiles.append(_tile(icon if on else icon_off, title, state if on else "Off", on, partial(turn, not on)))
+    tiles.append(_tile("theme-light-dark", "Dark theme", "On" if dark else "Off", dark, toggle_dark))
+    tiles.append(_tile("cog-outline", "Settings", "", False, settings))
+    tiles.append(_tile("battery", "Battery Saver", "Off", False, None))
+    return w.Grid(columns=2, gap=8, children=tuple(tiles))
 
 
 def is_dark(phone: Phone) -> bool:

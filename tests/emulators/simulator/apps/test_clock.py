@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,9 +12,7 @@ from rlfactory.emulators.simulator.apps.clock.data import DATABASE, Alarm, all_a
 from rlfactory.emulators.simulator.apps.clock.stopwatch import split_text
 from rlfactory.emulators.simulator.apps.clock.timer import clock_text
 from rlfactory.emulators.simulator.phone import Phone
-
-if TYPE_CHECKING:
-    from tests.emulators.simulator.conftest import Finger
+from tests.emulators.simulator.conftest import Finger
 
 PACKAGE = "com.google.android.deskclock"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,9 +18,7 @@ from rlfactory.emulators.simulator.apps.contacts.data import (
 )
 from rlfactory.emulators.simulator.apps.contacts.provider import ContactsProvider, LegacyContactsProvider
 from rlfactory.emulators.simulator.phone import Phone
-
-if TYPE_CHECKING:
-    from tests.emulators.simulator.conftest import Finger
+from tests.emulators.simulator.conftest import Finger
 
 PACKAGE = "com.google.android.contacts"
 

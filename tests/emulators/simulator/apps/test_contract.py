@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
 from rlfactory.emulators.simulator.android.app import Activity, Intent
 from rlfactory.emulators.simulator.phone import ALL_APPS, Phone
-
-if TYPE_CHECKING:
-    from tests.emulators.simulator.conftest import Finger
+from tests.emulators.simulator.conftest import Finger
 
 PHONES = "content query --uri content://contacts/phones/ --projection display_name:number"
 ALARMS_DB = "/data/data/com.google.android.deskclock/databases/alarms.db"

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from rlfactory.emulators.simulator.apps.kit.files import free_path, is_good_name, kind_of, transfer_paths
 from rlfactory.emulators.simulator.phone import Phone
-
-if TYPE_CHECKING:
-    from tests.emulators.simulator.conftest import Finger
+from tests.emulators.simulator.conftest import Finger
 
 PACKAGE = "com.google.android.documentsui"
 STORAGE = "/storage/emulated/0"

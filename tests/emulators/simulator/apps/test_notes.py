@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from rlfactory.emulators.simulator.android.app import Intent
 from rlfactory.emulators.simulator.apps.notes.markdown import rendered
 from rlfactory.emulators.simulator.phone import Phone
 from rlfactory.emulators.simulator.view.widgets import Row, Scroll, Text
-
-if TYPE_CHECKING:
-    from tests.emulators.simulator.conftest import Finger
+from tests.emulators.simulator.conftest import Finger
 
 PACKAGE = "net.gsantner.markor"
 NOTEBOOK = "/storage/emulated/0/Documents/Markor"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from rlfactory.emulators.simulator.android.app import Intent
@@ -11,9 +9,7 @@ from rlfactory.emulators.simulator.apps.settings.app import SEARCHABLE, SECTIONS
 from rlfactory.emulators.simulator.apps.settings.page import Page, Toggle
 from rlfactory.emulators.simulator.machine.settings_tables import NAMESPACES
 from rlfactory.emulators.simulator.phone import Phone
-
-if TYPE_CHECKING:
-    from tests.emulators.simulator.conftest import Finger
+from tests.emulators.simulator.conftest import Finger
 
 PACKAGE = "com.android.settings"
 

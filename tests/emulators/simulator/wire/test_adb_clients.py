@@ -5,15 +5,13 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import adbutils
 import pytest
 import uiautomator2
 from PIL import Image
 
-if TYPE_CHECKING:
-    from tests.emulators.conftest import Lab, LabPhone
+from tests.emulators.conftest import Lab, LabPhone
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from uiautomator2 import Selector
@@ -12,9 +12,7 @@ from rlfactory.emulators.adb.uiautomator import Uiautomator
 from rlfactory.emulators.device.ui import Bounds, UiNode
 from rlfactory.emulators.simulator.wire.uia2 import Uia2Server
 from rlfactory.emulators.simulator.wire.uia2_selector import find_all
-
-if TYPE_CHECKING:
-    from tests.emulators.conftest import Lab, LabPhone
+from tests.emulators.conftest import Lab, LabPhone
 
 TREE = UiNode(
     class_name="android.widget.FrameLayout",

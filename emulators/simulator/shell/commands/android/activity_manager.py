@@ -19,14 +19,8 @@ _MAX_MONKEY_EVENTS: Final = 1_000
 
 @table.command("am")
 def _am(context: Context) -> int | None:
-    verb, rest = (context.args[0] if context.args else ""), context.args[1:]
-    handler = _VERBS.get(verb)
-    if handler is not None:
-        return handler(context, rest)
-    if verb:
-        return context.complain(f"Unknown command: {verb}", 255)
-    context.line("Activity manager (activity) commands:\n  start, broadcast, force-stop, kill, stack list")
-    return 255
+    commands = "start, broadcast, force-stop, kill, stack list"
+    return _VERBS.run(context, context.args, f"Activity manager (activity) commands:\n  {commands}")
 
 
 @_VERBS.verb("clear-debug-app", "compat", "dumpheap", "get-config", "idle-maintenance", "instrument", "profile")

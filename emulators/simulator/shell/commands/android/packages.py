@@ -18,14 +18,8 @@ _MAX_MANIFEST: Final = 4 * 1024 * 1024
 
 @table.command("pm", reads=lambda args: "-S" in args)
 def _pm(context: Context) -> int | None:
-    verb, rest = (context.args[0] if context.args else ""), without_user(context.args[1:])
-    handler = _VERBS.get(verb)
-    if handler is not None:
-        return handler(context, rest)
-    if verb:
-        return context.complain(f"Unknown command: {verb}", 255)
-    context.line("Package manager (package) commands:\n  list packages, path, clear, grant, install, uninstall")
-    return 255
+    words, commands = context.args[:1] + without_user(context.args[1:]), "list packages, path, clear, grant"
+    return _VERBS.run(context, words, f"Package manager (package) commands:\n  {commands}, install, uninstall")
 
 
 @_VERBS.verb("bg-dexopt-job", "clear-permission-flags", "compile", "install-abandon", "reconcile-secondary-dex-files")

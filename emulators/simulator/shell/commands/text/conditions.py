@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator as op
 import re
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 from rlfactory.emulators.simulator.machine.filesystem import FileEntry
 from rlfactory.emulators.simulator.shell.commands.context import CommandTable, Context, UsageError
@@ -13,6 +13,7 @@ from rlfactory.emulators.simulator.shell.commands.text.regular import BadPattern
 
 table = CommandTable()
 _MAX_DEPTH: Final = 32
+_Value = TypeVar("_Value")
 
 
 @table.command("true")
@@ -51,14 +52,38 @@ _FILE_COMPARISONS: Final = frozenset({"-nt", "-ot", "-ef"})
 _UNARY: Final = frozenset("-" + letter for letter in "abcdefghkLnprsStuwxz")
 
 
-class _Test:
-    """Evaluates one expression by POSIX' rules for argument counts, extended by -a, -o and parentheses."""
+class _Words:
+    """The words of an expression, read from left to right."""
 
-    def __init__(self, context: Context, words: list[str]) -> None:
-        self._context = context
+    def __init__(self, words: list[str]) -> None:
         self._words = words
         self._position = 0
         self._depth = 0
+
+    def _peek(self, ahead: int = 0) -> str | None:
+        at = self._position + ahead
+        return self._words[at] if at < len(self._words) else None
+
+    def _parenthesized(self, inside: Callable[[], _Value], unclosed: str) -> _Value:
+        """Return the value of `(`, which is the next word, and what belongs to it."""
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise UsageError("nested too deep")
+        self._position += 1
+        value = inside()
+        if self._peek() != ")":
+            raise UsageError(unclosed)
+        self._position += 1
+        self._depth -= 1
+        return value
+
+
+class _Test(_Words):
+    """Evaluates one expression by POSIX' rules for argument counts, extended by -a, -o and parentheses."""
+
+    def __init__(self, context: Context, words: list[str]) -> None:
+        super().__init__(words)
+        self._context = context
 
     def run(self) -> bool:
         if not self._words:
@@ -73,10 +98,6 @@ class _Test:
         if self._position < len(self._words):
             raise UsageError(f"{self._peek()}: unexpected operator")
         return value
-
-    def _peek(self, ahead: int = 0) -> str | None:
-        at = self._position + ahead
-        return self._words[at] if at < len(self._words) else None
 
     def _is_binary(self, word: str | None) -> bool:
         return word in _BINARY or word in _FILE_COMPARISONS
@@ -111,25 +132,13 @@ class _Test:
             self._position += 3
             return self._binary(word, operator, right)
         if word == "(" and self._peek(1) is not None:
-            return self._parenthesized()
+            return self._parenthesized(self._or, "missing )")
         following = self._peek(1)
         if word in _UNARY and following is not None:
             self._position += 2
             return self._unary(word, following)
         self._position += 1
         return bool(word)
-
-    def _parenthesized(self) -> bool:
-        self._depth += 1
-        if self._depth > _MAX_DEPTH:
-            raise UsageError("nested too deep")
-        self._position += 1
-        value = self._or()
-        if self._peek() != ")":
-            raise UsageError("missing )")
-        self._position += 1
-        self._depth -= 1
-        return value
 
     def _binary(self, left: str, operator: str, right: str) -> bool:
         if operator in _BINARY:
@@ -169,22 +178,14 @@ def _test(context: Context) -> int:
 _LEVELS: Final = (("|",), ("&",), ("=", "==", "!=", "<", "<=", ">", ">="), ("+", "-"), ("*", "/", "%"), (":",))
 
 
-class _Expression:
+class _Expression(_Words):
     """Evaluates the words of expr; values are texts."""
-
-    def __init__(self, words: list[str]) -> None:
-        self._words = words
-        self._position = 0
-        self._depth = 0
 
     def run(self) -> str:
         value = self._level(0)
         if self._position < len(self._words):
             raise UsageError("syntax error")
         return value
-
-    def _peek(self) -> str | None:
-        return self._words[self._position] if self._position < len(self._words) else None
 
     def _level(self, level: int) -> str:
         if level == len(_LEVELS):
@@ -200,18 +201,10 @@ class _Expression:
         word = self._peek()
         if word is None:
             raise UsageError("syntax error")
+        if word == "(":
+            return self._parenthesized(lambda: self._level(0), "syntax error")
         self._position += 1
-        if word != "(":
-            return word
-        self._depth += 1
-        if self._depth > _MAX_DEPTH:
-            raise UsageError("nested too deep")
-        value = self._level(0)
-        if self._peek() != ")":
-            raise UsageError("syntax error")
-        self._position += 1
-        self._depth -= 1
-        return value
+        return word
 
 
 def _applied(left: str, operator: str, right: str) -> str:
