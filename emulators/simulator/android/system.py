@@ -108,7 +108,7 @@ class System:
         self._phone.navigator.finish()
 
     def home(self) -> None:
-        """Post a notification, replacing the package's one with the same number."""
+        """Show the home screen."""
         self._phone.navigator.home()
 
     def toast(self, text: str) -> None:
@@ -118,6 +118,7 @@ class System:
         self._phone.invalidate()
 
     def notify(self, package: str, number: int, *, title: str, text: str, icon: str) -> None:
+        """Post a notification, replacing the package's one with the same number."""
         state = self._phone.state
         self.cancel_notification(package, number)
         when = state.clock.wall_ns()
@@ -125,7 +126,6 @@ class System:
         state.notifications = (posted, *state.notifications)
 
     def cancel_notification(self, package: str, number: int) -> None:
-        """Stop an app and put its data back to what `install` makes, as `pm clear` does."""
         state = self._phone.state
         state.notifications = tuple(n for n in state.notifications if (n.package, n.id) != (package, number))
         self._phone.invalidate()
@@ -157,6 +157,7 @@ class System:
         self._phone.navigator.force_stop(package)
 
     def clear_data(self, package: str) -> None:
+        """Stop an app and put its data back to what `install` makes, as `pm clear` does."""
         app = self._phone.catalog.app(package)
         if app is None:
             raise UnknownPackageError(f"Unknown package: {package}")

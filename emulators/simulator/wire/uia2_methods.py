@@ -25,24 +25,10 @@ _POLL_MS: Final = 250
 _META_CTRL: Final = 0x1000
 _MAX_SWIPES: Final = 100
 _KEYS: Final = {
-    "home": "HOME",
-    "back": "BACK",
-    "left": "DPAD_LEFT",
-    "right": "DPAD_RIGHT",
-    "up": "DPAD_UP",
-    "down": "DPAD_DOWN",
-    "center": "DPAD_CENTER",
-    "menu": "MENU",
-    "search": "SEARCH",
-    "enter": "ENTER",
-    "delete": "DEL",
-    "del": "DEL",
-    "recent": "APP_SWITCH",
-    "volume_up": "VOLUME_UP",
-    "volume_down": "VOLUME_DOWN",
-    "volume_mute": "VOLUME_MUTE",
-    "camera": "CAMERA",
-    "power": "POWER",
+    **{name: name.upper() for name in ("home", "back", "menu", "search", "enter", "camera", "power")},
+    **{f"volume_{name}": f"VOLUME_{name.upper()}" for name in ("up", "down", "mute")},
+    **{name: f"DPAD_{name.upper()}" for name in ("left", "right", "up", "down", "center")},
+    **{"delete": "DEL", "del": "DEL", "recent": "APP_SWITCH"},
 }
 _FLAGS: Final = (
     *("checkable", "checked", "clickable", "enabled", "focusable", "focused"),

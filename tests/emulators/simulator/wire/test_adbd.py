@@ -29,6 +29,12 @@ from rlfactory.emulators.simulator.wire.phone_server import PhoneServer
 from tests.emulators.simulator.wire.adb_peer import HELLO, Peer, T, connected, greeted, served
 
 
+async def assert_silent(peer: Peer) -> None:
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await peer.reader.readexactly(1)
+
+
 async def assert_well(server: PhoneServer) -> None:
     """The phone still serves others."""
     async with connected(server) as peer:
@@ -61,9 +67,7 @@ async def test_one_write_is_in_flight_until_it_is_acknowledged() -> None:
         assert (await peer.open(7, b"exec:cat /big")).command == OKAY
         first = await peer.hear()
         assert (first.command, len(first.payload)) == (WRTE, MAX_PAYLOAD)
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.1):
-                await peer.reader.readexactly(1)
+        await assert_silent(peer)
         total = len(first.payload)
         await peer.say(OKAY, 7, first.first)
         while (packet := await peer.hear()).command == WRTE:
@@ -295,9 +299,7 @@ async def test_logcat_streams_until_its_reader_leaves() -> None:
     async with greeted() as (_, peer):
         opened = await peer.open(1, b"shell:logcat -v epoch *:S")
         assert opened.command == OKAY
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.1):
-                await peer.reader.readexactly(1)
+        await assert_silent(peer)
         await peer.say(CLSE, 1, opened.first)
         assert await peer.run(2, b"shell:logcat -b all -c") == b""
 

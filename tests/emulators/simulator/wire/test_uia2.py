@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from uiautomator2 import Selector
 
 from rlfactory.emulators.adb.uiautomator import Uiautomator
+from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.device.ui import Bounds, UiNode
 from rlfactory.emulators.simulator.wire.uia2 import Uia2Server
 from rlfactory.emulators.simulator.wire.uia2_selector import find_all
@@ -87,22 +89,23 @@ async def test_the_server_lives_as_long_as_its_stream(lab: Lab, lab_phone: LabPh
     await second.close()
 
 
-async def test_what_the_server_cannot_do_it_says(lab: Lab, lab_phone: LabPhone) -> None:
-    from rlfactory.emulators.device.errors import DeviceError
-
+@pytest.fixture
+async def uiautomator(lab: Lab, lab_phone: LabPhone) -> AsyncIterator[Uiautomator]:
     uiautomator = Uiautomator(lab.adb, lab_phone.serial)
     await uiautomator.start()
-    try:
-        for method, params, words in (
-            ("noSuchMethod", (), "Method not found"),
-            ("click", (), "IllegalArgument"),
-            ("objInfo", ({"mask": 1, "text": "nothing"},), "UiObjectNotFoundException"),
-            ("pressKey", ("hyper",), "unknown key"),
-        ):
-            with pytest.raises(DeviceError, match=words):
-                await uiautomator.look(method, *params)
-    finally:
-        await uiautomator.close()
+    yield uiautomator
+    await uiautomator.close()
+
+
+async def test_what_the_server_cannot_do_it_says(uiautomator: Uiautomator) -> None:
+    for method, params, words in (
+        ("noSuchMethod", (), "Method not found"),
+        ("click", (), "IllegalArgument"),
+        ("objInfo", ({"mask": 1, "text": "nothing"},), "UiObjectNotFoundException"),
+        ("pressKey", ("hyper",), "unknown key"),
+    ):
+        with pytest.raises(DeviceError, match=words):
+            await uiautomator.look(method, *params)
 
 
 @pytest.mark.parametrize(
@@ -117,13 +120,10 @@ async def test_what_the_server_cannot_do_it_says(lab: Lab, lab_phone: LabPhone) 
         b"\xff" * 100_000,
     ],
 )
-async def test_any_request_is_answered_or_cut_off(lab: Lab, lab_phone: LabPhone, request_bytes: bytes) -> None:
-    uiautomator = Uiautomator(lab.adb, lab_phone.serial)
-    await uiautomator.start()
-    try:
-        async with lab.adb.open(lab_phone.serial, "tcp:9008") as stream:
-            stream.writer.write(request_bytes)
-            await stream.reader.read(-1)
-        assert (await uiautomator.look("deviceInfo"))["displayWidth"] == 360
-    finally:
-        await uiautomator.close()
+async def test_any_request_is_answered_or_cut_off(
+    lab: Lab, lab_phone: LabPhone, uiautomator: Uiautomator, request_bytes: bytes
+) -> None:
+    async with lab.adb.open(lab_phone.serial, "tcp:9008") as stream:
+        stream.writer.write(request_bytes)
+        await stream.reader.read(-1)
+    assert (await uiautomator.look("deviceInfo"))["displayWidth"] == 360
