@@ -20,6 +20,7 @@ import json
 import string
 import threading
 from collections.abc import Coroutine
+from dataclasses import asdict
 from typing import Any, Final, TypeVar
 
 import gymnasium
@@ -90,10 +91,7 @@ class EnvironmentGym(gymnasium.Env[Seen, str]):
         super().reset(seed=seed)
         drawn = seed if seed is not None else int(self.np_random.integers(MAX_SEED))
         session = self._wait(self._begin(drawn))
-        tools = [
-            {"name": each.name, "description": each.description, "parameters": dict(each.parameters)}
-            for each in session.tools
-        ]
+        tools = [asdict(each) for each in session.tools]
         info = {"goal": session.goal, "tools": tools, "max_turns": session.max_turns}
         return self._seen(session.goal, session.observation), info
 

@@ -227,23 +227,11 @@ def schemas() -> dict[str, Any]:
     }
 
 
-def error_code(error: RLFactoryError) -> str:
-    """Return OpenEnv's code for one of our errors."""
-    match error:
-        case TaskError():
-            return "VALIDATION_ERROR"
-        case LimitExceeded():
-            return "CAPACITY_REACHED"
-        case EpisodeOver():
-            return "SESSION_ERROR"
-        case _:
-            return "EXECUTION_ERROR"
-
-
 def error_told(error: RLFactoryError) -> dict[str, Any]:
+    codes = {TaskError: "VALIDATION_ERROR", LimitExceeded: "CAPACITY_REACHED", EpisodeOver: "SESSION_ERROR"}
     return {
         "message": str(error),
-        "code": error_code(error),
+        "code": next((code for kind, code in codes.items() if isinstance(error, kind)), "EXECUTION_ERROR"),
         "reason": error.reason,
         "blame": error.blame.value,
         "retryable": error.retryable,

@@ -112,24 +112,22 @@ def calls_part(weight: float) -> Part:
 
 def turns_penalty(weight: float, *, free: int, limit: int) -> Part:
     """Return what grows from 0 (at `free` turns) to 1 (at `limit`). Raises: ValueError: the weight is no penalty."""
-    if weight > 0 or not free < limit:
-        raise ValueError(f"a penalty has a weight below 0, and free < limit; got {weight}, {free}, {limit}")
-    return Part(
-        name="turns", weight=weight, score=lambda verdict: _grown(verdict.outcome.turns, free=free, limit=limit)
-    )
+    return _penalty("turns", weight, free, limit, lambda verdict: verdict.outcome.turns)
 
 
 def length_penalty(weight: float, *, free: int, limit: int) -> Part:
     """Return what grows from 0 to 1 as the answer grows from `free` to `limit` characters."""
+    return _penalty("length", weight, free, limit, lambda verdict: len(verdict.outcome.answer))
+
+
+def _penalty(name: str, weight: float, free: int, limit: int, measure: Callable[[Verdict], int]) -> Part:
     if weight > 0 or not free < limit:
         raise ValueError(f"a penalty has a weight below 0, and free < limit; got {weight}, {free}, {limit}")
     return Part(
-        name="length", weight=weight, score=lambda verdict: _grown(len(verdict.outcome.answer), free=free, limit=limit)
+        name=name,
+        weight=weight,
+        score=lambda verdict: min(1.0, max(0.0, (measure(verdict) - free) / (limit - free))),
     )
-
-
-def _grown(value: int, *, free: int, limit: int) -> float:
-    return min(1.0, max(0.0, (value - free) / (limit - free)))
 
 
 def well_formed_share(verdict: Verdict) -> float:

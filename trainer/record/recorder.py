@@ -23,6 +23,7 @@ from rlfactory.trainer.record.runlog import (
     TurnRecord,
     append_line,
     read_lines,
+    restored,
     write_lines,
 )
 
@@ -82,15 +83,10 @@ class Recorder:
 
     def record(self, episode: Episode | Dropped, *, phase: Phase, step: int) -> EpisodeRecord:
         """Return the record, its screenshots stored."""
-        spec = episode.spec
         common: dict[str, Any] = {
-            "id": spec.id,
+            **asdict(episode.spec),
             "phase": phase,
             "step": step,
-            "task": spec.task,
-            "seed": spec.seed,
-            "split": spec.split,
-            "group": spec.group,
             "infra_retries": episode.infra_retries,
             "failure": episode.failure,
             "wall_s": episode.clock.wall_s,
@@ -190,5 +186,4 @@ def outcome_of(episode: Episode | Dropped, *, phase: Phase, step: int) -> Outcom
 def read_outcomes(folder: Path) -> Iterator[Outcome]:
     """Yield what `Recorder` appended, oldest first."""
     for row in read_lines(folder / "rollouts.jsonl"):
-        spans = {name: tuple((start, end) for start, end in row[name]) for name in ("env_spans", "generate_spans")}
-        yield Outcome(**{**row, **spans})
+        yield restored(Outcome, row)

@@ -23,9 +23,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, is_dataclass
+from enum import StrEnum
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from rlfactory.envs.api.types import JSON, EpisodeState, ImageRef, ToolStatus
 
@@ -195,9 +198,6 @@ class RunSummary:
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
-Record = TypeVar("Record", StepRecord, EpisodeRecord)
-
-
 class RunLog:
     """Writes and reads one run's folder. Several processes may append: a record is one write of one line."""
 
@@ -248,17 +248,18 @@ class RunLog:
 
     def steps(self) -> list[StepRecord]:
         """Return the steps in order; of a step that was redone after a resume, the last record."""
-        latest = {record.step: record for record in (StepRecord(**row) for row in read_lines(self.metrics_path))}
+        latest = {
+            record.step: record for record in (restored(StepRecord, row) for row in read_lines(self.metrics_path))
+        }
         return [latest[step] for step in sorted(latest)]
 
     def episodes(self) -> list[EpisodeRecord]:
-        return [_episode(row) for row in read_lines(self.episodes_path)]
+        return [restored(EpisodeRecord, row) for row in read_lines(self.episodes_path)]
 
     def summary(self) -> RunSummary | None:
         if not self.summary_path.exists():
             return None
-        row = json.loads(self.summary_path.read_text())
-        return RunSummary(**{**row, "tasks": tuple(row["tasks"])})
+        return restored(RunSummary, json.loads(self.summary_path.read_text()))
 
 
 def point_to_latest(folder: Path) -> None:
@@ -297,33 +298,25 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
             continue
 
 
-def _image(row: dict[str, Any] | None) -> ImageLink | None:
-    return None if row is None else ImageLink(**row)
+T = TypeVar("T")
+_hints = cache(get_type_hints)
 
 
-def _call(row: dict[str, Any]) -> CallRecord:
-    status = None if row["status"] is None else ToolStatus(row["status"])
-    points = tuple((x, y) for x, y in row["points"])
-    return CallRecord(**{**row, "status": status, "points": points})
+def restored(kind: type[T], row: Mapping[str, Any]) -> T:
+    """Return the record of this type that a row was written from; keys that it does not know are left out."""
+    hints = _hints(kind)
+    return kind(**{name: _restored(hints[name], value) for name, value in row.items() if name in hints})
 
 
-def _turn(row: dict[str, Any]) -> TurnRecord:
-    changed = {
-        "image": _image(row["image"]),
-        "calls": tuple(_call(call) for call in row["calls"]),
-        "loss_span": tuple(row["loss_span"]),
-        "token_ids": tuple(row["token_ids"]),
-        "log_probs": tuple(row["log_probs"]),
-    }
-    return TurnRecord(**{**row, **changed})
-
-
-def _episode(row: dict[str, Any]) -> EpisodeRecord:
-    known = {item.name for item in fields(EpisodeRecord)}
-    changed = {
-        "turns": tuple(_turn(turn) for turn in row["turns"]),
-        "state": None if row["state"] is None else EpisodeState(row["state"]),
-        "final_image": _image(row["final_image"]),
-        "side_effects": tuple(row["side_effects"]),
-    }
-    return EpisodeRecord(**{**{key: value for key, value in row.items() if key in known}, **changed})
+def _restored(kind: Any, value: Any) -> Any:
+    """Return a value of JSON as a field of this type has it."""
+    inner = [each for each in get_args(kind) if each not in (NoneType, ...)]
+    if value is None:
+        return None
+    if get_origin(kind) is UnionType:
+        return _restored(inner[0], value)
+    if get_origin(kind) is tuple:
+        return tuple(_restored(inner[min(place, len(inner) - 1)], each) for place, each in enumerate(value))
+    if is_dataclass(kind):
+        return restored(kind, value)  # type: ignore[arg-type]
+    return kind(value) if isinstance(kind, type) and issubclass(kind, StrEnum) else value

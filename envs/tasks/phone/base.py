@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import random
 import re
 from abc import abstractmethod
@@ -112,10 +111,6 @@ def sample(rng: random.Random, pool: Pool[T], split: Split, count: int) -> tuple
 def literal(key: str) -> str:
     """Return the fnmatch pattern that matches exactly this key."""
     return re.sub(r"([\[*?])", r"[\1]", key)
-
-
-def matches(key: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatch.fnmatchcase(key, pattern) for pattern in patterns)
 
 
 def flag(state: DeviceState, key: str) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,35 +14,21 @@ from gymnasium.utils.env_checker import check_env
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlfactory.emulators.pool import PoolConfig
-from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
 from rlfactory.envs.adapters.gymnasium import LETTERS, MAX_TEXT, EnvironmentGym, plain, read_action
 from rlfactory.envs.api.errors import RLFactoryError, UnknownName
 from rlfactory.envs.api.types import SessionOptions
-from rlfactory.envs.service.server import ServerConfig, serving
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """A service with one small phone, in a thread: Gymnasium blocks."""
-    ready: list[str] = []
-    started, stop = threading.Event(), asyncio.Event()
-    loop = asyncio.new_event_loop()
-
-    async def serve() -> None:
-        source = phone_source(PhonesConfig(phones=1, width_px=270, height_px=600))
-        async with serving(ServerConfig(drain_s=0.5), phones=source, pool=PoolConfig(phones=1)) as server:
-            ready.append(server.address)
-            started.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
-    thread.start()
-    assert started.wait(60)
-    yield ready[0]
-    loop.call_soon_threadsafe(stop.set)
-    thread.join()
-    loop.close()
+    """A service with one small phone, in a process of its own: Gymnasium blocks."""
+    options = ("--phones", "1", "--spares", "0", "--width", "270", "--height", "600", "--port", "0", "--json")
+    with subprocess.Popen([sys.executable, "-m", "rlfactory", "serve", *options], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            yield json.loads(process.stdout.readline())["address"]
+        finally:
+            process.terminate()
 
 
 def test_it_passes_gymnasiums_checks(address):

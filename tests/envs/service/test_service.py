@@ -123,6 +123,7 @@ async def test_a_tool_that_hangs_ends_at_the_steps_limit_and_the_episode_goes_on
         assert [each.status for each in result.results] == [ToolStatus.TIMEOUT, ToolStatus.OK]
         assert "stopped" in result.results[0].text
         assert "cancelled x" in bench.log
+        assert result.results[0].duration_s > 0.5  # less than the limit by what passed before it began
         assert (await session.step([call("free", text="z")])).results[0].status is ToolStatus.OK
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -33,11 +34,9 @@ def draw(task: type[Task], seed: int, split: Split = "train") -> GeneratedTask:
 
 
 def read(where: SqliteBytes, sql: str) -> list[tuple[object, ...]]:
-    connection = sqlite3.connect(":memory:")
-    connection.deserialize(where.data)
-    rows = connection.execute(sql).fetchall()
-    connection.close()
-    return rows
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(where.data)
+        return connection.execute(sql).fetchall()
 
 
 def answered(answer: str) -> Outcome:

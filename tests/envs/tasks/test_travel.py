@@ -33,11 +33,6 @@ async def test_the_oracle_plans_every_trip_with_what_the_tools_say(client: EnvCl
         assert len(record.steps) <= 3
 
 
-def test_a_trip_is_drawn_the_same_every_time():
-    for name, split, seed in DRAWS:
-        assert drawn(name, split, seed) == drawn(name, split, seed)
-
-
 def test_the_plan_of_someone_careless_looks_right_and_fails():
     for name, split, seed in DRAWS:
         trip = drawn(name, split, seed)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 import socket
 import sys
 import time
+from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -35,12 +38,17 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@asynccontextmanager
-async def example(kind: str, port: int) -> AsyncIterator[asyncio.subprocess.Process]:
+def example(kind: str, port: int) -> AbstractAsyncContextManager[asyncio.subprocess.Process]:
     """Run the example over HTTP for the block."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, EXAMPLE, kind, str(port), stderr=asyncio.subprocess.DEVNULL
-    )
+    return listening(port, sys.executable, EXAMPLE, kind, str(port))
+
+
+@asynccontextmanager
+async def listening(
+    port: int, *command: str, env: dict[str, str] | None = None
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run a server for the block, which begins when it listens."""
+    process = await asyncio.create_subprocess_exec(*command, stdout=DEVNULL, stderr=DEVNULL, env=env)
     try:
         while True:
             assert process.returncode is None
@@ -220,3 +228,56 @@ def test_senseless_servers_are_refused(given):
     with pytest.raises(ValueError, match=r"MCP server|transport|url"):
         McpConfig(name="x", **given)
     assert "secret" not in repr(McpConfig(name="x", url="http://x", headers={"Authorization": "secret"}))
+
+
+# --- the reference servers of the MCP project, where they are on the PATH ---------------------------------------------
+# pip install mcp-server-time; npm install -g @modelcontextprotocol/server-everything, -memory
+
+
+def program(name: str) -> str:
+    return shutil.which(name) or pytest.skip(f"needs {name}")
+
+
+def reference(name: str, *arguments: str, **variables: str) -> McpConfig:
+    return McpConfig(name=name, command=program(name), args=arguments, env={"PATH": os.environ["PATH"], **variables})
+
+
+@pytest.mark.mcp_reference
+async def test_the_time_server_in_python():
+    async with McpServer(reference("mcp-server-time", "--local-timezone", "UTC")) as server:
+        told = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
+        status, text = await one(server, "convert_time", **told)
+        assert (status, "T21:00:00+09:00" in text) == (ToolStatus.OK, True)
+        status, text = await one(server, "convert_time", **{**told, "target_timezone": "Mars/Base"})
+        assert (status, "Mars/Base" in text) == (ToolStatus.ERROR, True)
+
+
+@pytest.mark.mcp_reference
+async def test_the_memory_server_in_typescript(tmp_path):
+    async with McpServer(reference("mcp-server-memory", MEMORY_FILE_PATH=str(tmp_path / "memory.json"))) as server:
+        ada = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
+        await one(server, "create_entities", entities=[ada])
+        status, text = await one(server, "search_nodes", query="tea")
+    assert (status, "Ada" in text) == (ToolStatus.OK, True)
+
+
+@pytest.mark.mcp_reference
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_the_everything_server_answers_512_calls_in_flight(transport):
+    port, calls = (
+        free_port(),
+        [ToolCall(id=str(n), name="echo", arguments={"message": f"word {n}"}) for n in range(512)],
+    )
+    async with AsyncExitStack() as stack:
+        config = reference("mcp-server-everything", "stdio")
+        if transport == "http":
+            environment = {"PATH": os.environ["PATH"], "PORT": str(port)}
+            command = (program("mcp-server-everything"), "streamableHttp")
+            await stack.enter_async_context(listening(port, *command, env=environment))
+            config = http(port)
+        server = await stack.enter_async_context(McpServer(config))
+        results = await executor(server).run(calls, timeout_s=100)
+        assert [(each.status, each.text) for each in results] == [
+            (ToolStatus.OK, f"Echo: word {n}") for n in range(512)
+        ]
+        assert await one(server, "get-sum", a=2, b=40) == (ToolStatus.OK, "The sum of 2 and 40 is 42.")

@@ -24,6 +24,8 @@ from rlfactory.trainer.episode.context import Message
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
+SHARED: Final = {"qwen3_vl": "qwen3", "qwen2_5_vl": "qwen3"}
+"""Families that write as another does."""
 USER: Final[dict[str, Any]] = {"role": "user", "content": "Where was Ada Brink born?"}
 TOOLS: Final = (
     ToolSchema(
@@ -57,7 +59,7 @@ ONE_CALL: Final = ("llama3", "gpt_oss")
 
 def rendered(family: str, *messages: dict[str, Any], tools: Any = None, prompt: bool = False) -> str:
     """Return what the family's template makes of a conversation, by transformers' own renderer."""
-    template = (TEMPLATES / f"{family}.jinja").read_text(encoding="utf-8")
+    template = (TEMPLATES / f"{SHARED.get(family, family)}.jinja").read_text(encoding="utf-8")
     texts, _ = render_jinja_template(
         [list(messages)], tools=tools, chat_template=template, add_generation_prompt=prompt
     )

@@ -13,6 +13,7 @@ import pytest
 from rlfactory.envs.api.errors import EnvironmentFault, InfrastructureError
 from rlfactory.envs.rewards.sql import EXECUTES, RIGHT, SEEN_RIGHT, SqlCheck
 from rlfactory.envs.service.services import Services
+from rlfactory.envs.tasks.table import filled
 from rlfactory.envs.tools.sql.compare import Comparison
 from rlfactory.envs.tools.sql.database import SqliteBytes, SqliteFile, sqlite_database
 from rlfactory.envs.tools.sql.limits import SqlLimits
@@ -28,13 +29,9 @@ UNSTOPPABLE = (
 
 
 def shop(*items: tuple[int, object, float]) -> SqliteBytes:
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price REAL)")
-    connection.executemany("INSERT INTO item VALUES (?, ?, ?)", items)
-    connection.commit()
-    data = connection.serialize()
-    connection.close()
-    return SqliteBytes(data)
+    return filled(
+        "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price REAL)", (("item", each) for each in items)
+    )
 
 
 SHOP = shop(*((n, f"item {n}", n * 1.5) for n in range(1, 101)))
