@@ -19,6 +19,10 @@ from verl.plugin.platform.platform_base import PlatformBase
 _DEVICE = torch.device("cpu")
 
 
+def _nothing(*_: object, **__: object) -> None:
+    """There is nothing to be done on a CPU."""
+
+
 class _CpuModule(types.ModuleType):
     """`torch.cpu`, completed by those calls of `torch.cuda` that verl makes."""
 
@@ -34,15 +38,7 @@ class _CpuModule(types.ModuleType):
     def device_count(self) -> int:
         return 1
 
-    def set_device(self, *_: object) -> None: ...
-
-    def synchronize(self, *_: object) -> None: ...
-
-    def empty_cache(self) -> None: ...
-
-    def ipc_collect(self) -> None: ...
-
-    def reset_peak_memory_stats(self, *_: object) -> None: ...
+    set_device = synchronize = empty_cache = ipc_collect = reset_peak_memory_stats = _nothing
 
     def memory_allocated(self, *_: object) -> int:
         return int(psutil.Process().memory_info().rss)
@@ -94,19 +90,13 @@ class CpuPlatform(PlatformBase):  # type: ignore[misc]
     def device_count(self) -> int:
         return 1
 
-    def set_device(self, device_index: int) -> None: ...
-
-    def synchronize(self, device_index: int | None = None) -> None: ...
+    set_device = synchronize = set_allocator_settings = empty_cache = profiler_start = profiler_stop = cudart = _nothing
 
     def manual_seed(self, seed: int) -> None:
         torch.manual_seed(seed)
 
     def manual_seed_all(self, seed: int) -> None:
         torch.manual_seed(seed)
-
-    def set_allocator_settings(self, settings: str) -> None: ...
-
-    def empty_cache(self) -> None: ...
 
     def get_device_capability(self, device_index: int = 0) -> tuple[None, None]:
         return None, None
@@ -120,10 +110,6 @@ class CpuPlatform(PlatformBase):  # type: ignore[misc]
     @contextmanager
     def nvtx_range(self, msg: str) -> Iterator[None]:
         yield
-
-    def profiler_start(self) -> None: ...
-
-    def profiler_stop(self) -> None: ...
 
     def ray_resource_name(self) -> str:
         return "GPU"
@@ -145,6 +131,3 @@ class CpuPlatform(PlatformBase):  # type: ignore[misc]
             # Though eager, vLLM compiles some functions: with g++, after a minute of asking what the CPU can do.
             "TORCH_COMPILE_DISABLE": "1",
         }
-
-    def cudart(self) -> None:
-        return None

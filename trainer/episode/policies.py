@@ -73,7 +73,15 @@ class PolicyConfig:
     """Where the oracles of tasks are that do not ship with RLFactory."""
 
 
-class OraclePolicy:
+class Unprepared:
+    """A policy that has nothing to get ready, and nothing to let go of."""
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class OraclePolicy(Unprepared):
     """The task's own solution, found among the tasks that ship with RLFactory and those of `task_files`."""
 
     name = "oracle"
@@ -83,9 +91,6 @@ class OraclePolicy:
     def __init__(self, task_files: Sequence[Path] = ()) -> None:
         """Raises: TaskError: a file cannot be imported, or defines no task."""
         self._tasks = tasks_with(task_files)
-
-    async def open(self) -> None:
-        """Nothing to get ready."""
 
     async def play(self, session: RecordedSession) -> None:
         spec = session.spec
@@ -99,11 +104,8 @@ class OraclePolicy:
         except OracleStuck as error:
             session.failure = f"oracle stuck: {error}"
 
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
-
-class RandomPolicy:
+class RandomPolicy(Unprepared):
     """Chance: uniform over the kinds of phone action, and over their places."""
 
     name = "random"
@@ -112,9 +114,6 @@ class RandomPolicy:
     texts = ("", "a", "42", "hello world", "Wi-Fi")
     keys = ("HOME", "BACK", "ENTER", "DEL", "APP_SWITCH", "MENU", "VOLUME_UP")
     kinds = ("tap", "double_tap", "long_press", "swipe", "drag", "type", "key", "wait", "finish")
-
-    async def open(self) -> None:
-        """Nothing to get ready."""
 
     async def play(self, session: RecordedSession) -> None:
         rng = random.Random(session.spec.id)
@@ -143,9 +142,6 @@ class RandomPolicy:
         if kind == "wait":
             arguments["seconds"] = 1
         return ToolCall(id="0", name="phone", arguments=arguments)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
 
 class ModelPolicy(ABC):

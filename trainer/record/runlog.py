@@ -304,7 +304,7 @@ _hints = cache(get_type_hints)
 
 def restored(kind: type[T], row: Mapping[str, Any]) -> T:
     """Return the record of this type that a row was written from; keys that it does not know are left out."""
-    hints = _hints(kind)
+    hints = _hints(kind)  # type: ignore[arg-type]
     return kind(**{name: _restored(hints[name], value) for name, value in row.items() if name in hints})
 
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
 from rlfactory.emulators.device.device import Device, ImageSpec, Tap
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.phone.base import ALWAYS_ALLOWED, run
-from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tasks.task import Check, Outcome, Task, variant
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
 SETTINGS = "com.android.settings"
@@ -39,6 +39,8 @@ class Knob:
     turn_off: str
     on: str = "1"
     """What the state says when it is on."""
+    takes: tuple[Knob, ...] = ()
+    """What it takes with it."""
 
     def put(self, on: bool) -> str:
         return self.turn_on if on else self.turn_off
@@ -61,6 +63,7 @@ AIRPLANE = Knob(
     key="settings/global/airplane_mode_on",
     turn_on="cmd connectivity airplane-mode enable",
     turn_off="cmd connectivity airplane-mode disable",
+    takes=(WIFI, BLUETOOTH),
 )
 DARK_THEME = _setting("dark theme", "secure", "ui_night_mode", on="2", off="1")
 TWELVE_HOURS = _setting("12-hour clock", "system", "time_12_24", on="12", off="24")
@@ -83,8 +86,6 @@ class KnobTask(Task):
     """What the page calls the switch."""
     looks: ClassVar[tuple[Knob, Knob]]
     """What else shows on the screen; the task is not about it."""
-    may_change: ClassVar[tuple[Knob, ...]] = ()
-    """What the knob takes with it."""
 
     wanted: bool
     start: bool
@@ -122,49 +123,12 @@ class KnobTask(Task):
         return (Check(name=f"{self.knob.name} is {'on' if self.wanted else 'off'}", holds=is_on == self.wanted),)
 
     def allowed(self) -> Sequence[str]:
-        return (*ALWAYS_ALLOWED, self.knob.key, *(knob.key for knob in self.may_change))
+        return (*ALWAYS_ALLOWED, self.knob.key, *(knob.key for knob in self.knob.takes))
 
     async def solve(self, ui: UiDriver) -> None:
         if self.start != self.wanted:
             await ui.tap(self.label)
         await ui.finish()
-
-
-class Wifi(KnobTask):
-    name: ClassVar[str] = "tiny.wifi"
-    description: ClassVar[str] = "On the Internet page: Wi-Fi on or off, if it is not so already"
-    activity: ClassVar[str] = ".Settings$WifiSettingsActivity"
-    knob: ClassVar[Knob] = WIFI
-    label: ClassVar[str] = "Wi-Fi"
-    looks: ClassVar[tuple[Knob, Knob]] = (TWELVE_HOURS, BLUETOOTH)
-
-
-class Bluetooth(KnobTask):
-    name: ClassVar[str] = "tiny.bluetooth"
-    description: ClassVar[str] = "On the Bluetooth page: Bluetooth on or off, if it is not so already"
-    activity: ClassVar[str] = ".Settings$BluetoothSettingsActivity"
-    knob: ClassVar[Knob] = BLUETOOTH
-    label: ClassVar[str] = "Use Bluetooth"
-    looks: ClassVar[tuple[Knob, Knob]] = (TWELVE_HOURS, WIFI)
-
-
-class AirplaneMode(KnobTask):
-    name: ClassVar[str] = "tiny.airplane"
-    description: ClassVar[str] = "On the airplane mode page: on or off, if it is not so already"
-    activity: ClassVar[str] = ".Settings$AirplaneModeSettingsActivity"
-    knob: ClassVar[Knob] = AIRPLANE
-    label: ClassVar[str] = "Use airplane mode"
-    looks: ClassVar[tuple[Knob, Knob]] = (TWELVE_HOURS, BLUETOOTH)
-    may_change: ClassVar[tuple[Knob, ...]] = (WIFI, BLUETOOTH)
-
-
-class DarkTheme(KnobTask):
-    name: ClassVar[str] = "tiny.dark_theme"
-    description: ClassVar[str] = "On the Wallpaper & style page: dark theme on or off, if it is not so already"
-    activity: ClassVar[str] = ".Settings$WallpaperSettingsActivity"
-    knob: ClassVar[Knob] = DARK_THEME
-    label: ClassVar[str] = "Dark theme"
-    looks: ClassVar[tuple[Knob, Knob]] = (THEMED_ICONS, BLUETOOTH)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +142,6 @@ class DialogInTheWay(KnobTask):
     knob: ClassVar[Knob] = AIRPLANE
     label: ClassVar[str] = "Airplane mode"
     looks: ClassVar[tuple[Knob, Knob]] = (DATA_SAVER, HOTSPOT)
-    may_change: ClassVar[tuple[Knob, ...]] = (WIFI, BLUETOOTH)
 
     dialog: bool
 
@@ -208,4 +171,30 @@ async def _tap(device: Device, text: str, *, timeout_s: float) -> None:
     raise LookupError(f"nothing on the screen says {text!r}")
 
 
-TINY_TASKS: tuple[type[Task], ...] = (Wifi, Bluetooth, AirplaneMode, DarkTheme, DialogInTheWay)
+_PAGES: Final = (
+    ("wifi", "Internet page: Wi-Fi", "Wifi", WIFI, "Wi-Fi", (TWELVE_HOURS, BLUETOOTH)),
+    ("bluetooth", "Bluetooth page: Bluetooth", "Bluetooth", BLUETOOTH, "Use Bluetooth", (TWELVE_HOURS, WIFI)),
+    ("airplane", "airplane mode page:", "AirplaneMode", AIRPLANE, "Use airplane mode", (TWELVE_HOURS, BLUETOOTH)),
+    (
+        "dark_theme",
+        "Wallpaper & style page: dark theme",
+        "Wallpaper",
+        DARK_THEME,
+        "Dark theme",
+        (THEMED_ICONS, BLUETOOTH),
+    ),
+)
+TINY_TASKS: tuple[type[Task], ...] = (
+    *(
+        variant(
+            *(KnobTask, f"tiny.{name}"),
+            description=f"On the {what} on or off, if it is not so already",
+            activity=f".Settings${page}SettingsActivity",
+            knob=knob,
+            label=label,
+            looks=looks,
+        )
+        for name, what, page, knob, label, looks in _PAGES
+    ),
+    DialogInTheWay,
+)

@@ -24,7 +24,7 @@ from rlfactory.envs.rewards.rubric import Rubric
 from rlfactory.envs.rewards.text import exact_match, verified_part
 from rlfactory.envs.service.services import Services
 from rlfactory.envs.tasks.search_qa.question import SEARCH, QuestionTask
-from rlfactory.envs.tasks.task import Check, Outcome
+from rlfactory.envs.tasks.task import Check, Outcome, variant
 from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.search.retriever import Retriever
 from rlfactory.envs.tools.search.tool import SearchTool, SearchToolConfig
@@ -151,16 +151,12 @@ def question_task(
     """
     questions = read_questions(path)
     pool = {split: [each for each in questions if each.split == split] for split in SPLITS}
-    return type(
-        "FileQuestion",
-        (FileQuestion,),
-        {
-            "name": f"search_qa.{name or path.stem.lower().replace(' ', '_')}",
-            "description": f"{len(questions)} questions of {path.name}",
-            "splits": tuple(split for split in SPLITS if pool[split]),
-            "pool": pool,
-            "retriever": retriever,
-            "search": search or SearchToolConfig(),
-            "judged": judged,
-        },
+    return variant(
+        *(FileQuestion, f"search_qa.{name or path.stem.lower().replace(' ', '_')}"),
+        description=f"{len(questions)} questions of {path.name}",
+        splits=tuple(split for split in SPLITS if pool[split]),
+        pool=pool,
+        retriever=retriever,
+        search=search or SearchToolConfig(),
+        judged=judged,
     )

@@ -6,12 +6,13 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.search_qa.question import SEARCH, Corpus, QuestionTask, read_documents
 from rlfactory.envs.tasks.search_qa.world import SENTENCES, TABLE, Thing, made_world
 from rlfactory.envs.tasks.table import frozen
+from rlfactory.envs.tasks.task import variant
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 from rlfactory.envs.tools.search.passages import Passage
 from rlfactory.envs.tools.search.tool import SearchTool
@@ -139,10 +140,6 @@ def _reading(name: str, fact: str) -> list[re.Pattern[str]]:
     ]
 
 
-def _template(name: str, row: Mapping[str, Any]) -> type[MadeQuestion]:
-    return type(name, (Chain if "facts" in row else Earlier,), {"name": name, **row})
-
-
 MADE_QUESTIONS: Final[tuple[type[MadeQuestion], ...]] = tuple(
-    _template(name, row) for name, row in frozen(TABLE["questions"]).items()
+    variant(Chain if "facts" in row else Earlier, name, **row) for name, row in frozen(TABLE["questions"]).items()
 )

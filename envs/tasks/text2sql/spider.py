@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 from rlfactory.envs.api.errors import EnvironmentFault, TaskError
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.task import Task
+from rlfactory.envs.tasks.task import Task, variant
 from rlfactory.envs.tasks.text2sql.base import Question, Text2SqlTask
 from rlfactory.envs.tools.sql.database import Database, sqlite_database
 from rlfactory.envs.tools.sql.statement import is_ordered
@@ -98,14 +98,10 @@ def spider_task(folder: Path) -> type[Task]:
     found = {split: path for split, names in FILES.items() for path in _first(folder, names)}
     if not found:
         raise TaskError(f"{folder} has none of {', '.join(name for names in FILES.values() for name in names)}")
-
-    class DataSet(SpiderTask):
-        name = f"text2sql.{folder.resolve().name}"
-        splits = tuple(found)
-        examples: ClassVar = {split: _read(path) for split, path in found.items()}
-
-    DataSet.folder = folder
-    return DataSet
+    examples = {split: _read(path) for split, path in found.items()}
+    return variant(
+        SpiderTask, f"text2sql.{folder.resolve().name}", splits=tuple(found), examples=examples, folder=folder
+    )
 
 
 def _first(folder: Path, names: Sequence[str]) -> list[Path]:

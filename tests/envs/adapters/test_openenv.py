@@ -21,11 +21,9 @@ import uvicorn
 import websocket
 from PIL import Image
 
-from rlfactory.emulators.pool import PoolConfig
 from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
 from rlfactory.envs.adapters.openenv import WEBSOCKETS, OpenEnvServer
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.service.server import ServerConfig, serving
 
 OPENENV_PYTHON = os.environ.get("OPENENV_PYTHON", sys.executable)
 """An interpreter that has `openenv-core`, which wants more of the world than we do (gradio, fastmcp)."""
@@ -182,11 +180,9 @@ async def test_an_episode_over_http_that_nobody_asks_for_is_given_up(serve, even
         await eventually(lambda: service.manager.sessions == 0)
 
 
-async def test_a_phone_is_seen_as_a_picture():
-    source = phone_source(PhonesConfig(phones=1, width_px=270, height_px=600))
+async def test_a_phone_is_seen_as_a_picture(client_of):
     async with (
-        serving(ServerConfig(drain_s=0.5), phones=source, pool=PoolConfig(phones=1)) as server,
-        EnvClient(server.address) as env,
+        client_of(phones=phone_source(PhonesConfig(phones=1, width_px=270, height_px=600))) as env,
         opened(env, task="settings.wifi_on") as address,
         connected(address) as player,
     ):

@@ -271,14 +271,6 @@ async def test_whatever_is_cancelled_no_phone_and_no_session_is_lost(seed, event
         assert (await client.status()).counters.get("golden_mismatches", 0) == 0
 
 
-async def test_stopping_the_server_gives_every_phone_back():
-    async with phones(2) as (server, client):
-        await client.reset("bench.file", seed=0)
-        await client.reset("bench.file", seed=1)
-        pool = server.manager.pool
-    assert all(phone.serial == "" for phone in pool.status())
-
-
 async def test_waiting_longer_than_the_step_is_refused_not_a_failure():
     options = SessionOptions(step_timeout_s=2.0)
     async with phones(1) as (_, client), client.session("bench.file", seed=0, options=options) as session:

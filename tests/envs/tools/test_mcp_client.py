@@ -245,7 +245,7 @@ def reference(name: str, *arguments: str, **variables: str) -> McpConfig:
 @pytest.mark.mcp_reference
 async def test_the_time_server_in_python():
     async with McpServer(reference("mcp-server-time", "--local-timezone", "UTC")) as server:
-        told = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
+        told: dict[str, Any] = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
         status, text = await one(server, "convert_time", **told)
         assert (status, "T21:00:00+09:00" in text) == (ToolStatus.OK, True)
         status, text = await one(server, "convert_time", **{**told, "target_timezone": "Mars/Base"})
