@@ -255,11 +255,7 @@ class AdbDevice:
         return parse_component((await self._run(FOREGROUND)).stdout.decode("utf-8", "replace"))
 
     async def _choose_frames(self, *, patience_s: float) -> None:
-        sources = (
-            *((self._screen,) if self._screen else ()),
-            self.frames.source,
-            UiautomatorFrames(self._uiautomator),
-        )
+        sources = (*((self._screen,) if self._screen else ()), self.frames.source, UiautomatorFrames(self._uiautomator))
         self.frames = await choose_frames(sources, patience_s=patience_s)
         log.info("%s: pictures by %s (%s)", self._serial, self.frames.source.name, self.frames.reason)
 

@@ -175,9 +175,7 @@ PROBES: Final = (
     Probe("folders", f"find {_SHARED} -mindepth 1 -type d", _parse_folders),
     Probe("files", f"find {_SHARED} -type f -exec md5sum {{}} +", _parse_files),
     Probe(
-        "contacts",
-        "content query --uri content://contacts/phones/ --projection display_name:number",
-        _parse_contacts,
+        "contacts", "content query --uri content://contacts/phones/ --projection display_name:number", _parse_contacts
     ),
     Probe(
         "alarms",

@@ -209,10 +209,7 @@ class HostedSource:
         try:
             ports = await host.client.request(start=dataclasses.asdict(self._config))
             phone = _HostedPhone(
-                host=host,
-                name=str(ports["serial"]),
-                console_port=ports["console_port"],
-                adb_port=ports["adb_port"],
+                host=host, name=str(ports["serial"]), console_port=ports["console_port"], adb_port=ports["adb_port"]
             )
             serial = phone.serial
             self._phones[serial] = phone

@@ -37,13 +37,7 @@ _BACKENDS: Final = {SourceKind.ADB: "process", SourceKind.DOCKER: "simulator"}
 
 SERVED: Final = (SourceKind.DIRECT, SourceKind.ADB, SourceKind.DOCKER, SourceKind.ATTACHED)
 """What sessions of a service run on."""
-STANDING: Final = (
-    SourceKind.DOCKER,
-    SourceKind.EMULATOR,
-    SourceKind.REDROID,
-    SourceKind.ATTACHED,
-    SourceKind.ADB,
-)
+STANDING: Final = (SourceKind.DOCKER, SourceKind.EMULATOR, SourceKind.REDROID, SourceKind.ATTACHED, SourceKind.ADB)
 """What `emulators up` starts or shows."""
 
 

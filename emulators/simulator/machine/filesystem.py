@@ -147,8 +147,7 @@ class FileTree:
         parent, _ = self._parent(path)
         self._check_room(0, 1, path)
         self._put(
-            path,
-            empty_directory(mode=mode, uid=parent.entry.uid, gid=parent.entry.gid, modified_ns=self._now_ns()),
+            path, empty_directory(mode=mode, uid=parent.entry.uid, gid=parent.entry.gid, modified_ns=self._now_ns())
         )
 
     def make_dirs(self, path: str) -> None:

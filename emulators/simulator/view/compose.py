@@ -185,11 +185,7 @@ def _bottom_tab(bar: w.TabBar, index: int, tab: w.Tab) -> w.Widget:
     chosen = index == bar.index
     icon = w.Icon(icon=tab.icon, color="on_secondary_container" if chosen else "on_surface_variant")
     pill = w.Stack(
-        children=w.centered(icon),
-        width=64,
-        height=32,
-        radius=16,
-        background="secondary_container" if chosen else None,
+        children=w.centered(icon), width=64, height=32, radius=16, background="secondary_container" if chosen else None
     )
     color = "on_surface" if chosen else "on_surface_variant"
     return TabBox(

@@ -13,7 +13,7 @@ import pytest
 from rlfactory.emulators.adb.client import AdbClient
 from rlfactory.emulators.adb.device import AdbDevice
 from rlfactory.emulators.adb.emulator_screen import EmulatorScreen, discovered_screen
-from rlfactory.emulators.adb.frames import choose_frames
+from rlfactory.emulators.adb.frames import UiautomatorFrames, choose_frames
 from rlfactory.emulators.adb.settle import QUIET_S
 from rlfactory.emulators.device.device import ImageSpec, OpenApp, PressKey
 from rlfactory.emulators.device.errors import DeviceError, DeviceLost, DeviceTimeout
@@ -99,16 +99,13 @@ async def test_pictures_come_by_grpc_and_are_those_of_screencap(lab_phone):
 
 
 async def test_a_jpeg_is_the_screen_though_not_to_the_bit(lab_phone):
-    device = await AdbDevice.connect(AdbClient(lab_phone.adb_port), lab_phone.serial, timeout_s=T, compare_frames=True)
-    assert "uiautomator2 JPEG" in device.frames.reason
-    assert device.frames.source.name == "screencap"
-    from rlfactory.emulators.adb.frames import UiautomatorFrames
-
-    jpeg = await UiautomatorFrames(device._uiautomator).frame()
-    exact = await device.screenshot(timeout_s=T)
-    assert jpeg.shape == exact.shape
-    assert np.abs(jpeg.astype(int) - exact).mean() < 4
-    await device.close()
+    async with connected(lab_phone, compare_frames=True) as device:
+        assert "uiautomator2 JPEG" in device.frames.reason
+        assert device.frames.source.name == "screencap"
+        jpeg = await UiautomatorFrames(device._uiautomator).frame()
+        exact = await device.screenshot(timeout_s=T)
+        assert jpeg.shape == exact.shape
+        assert np.abs(jpeg.astype(int) - exact).mean() < 4
 
 
 @pytest.mark.parametrize("quality", [30, 80])
@@ -123,17 +120,13 @@ async def test_a_phone_that_encodes_quickly_sends_the_jpeg_that_would_have_been_
 
 
 async def test_a_phone_without_a_jpeg_says_so(lab_phone, monkeypatch):
-    device = await AdbDevice.connect(AdbClient(lab_phone.adb_port), lab_phone.serial, timeout_s=T, quick_jpegs=True)
-    source = device.frames.jpegs
-    assert source is not None
-
     async def answer(*_: object) -> str:
         return "bm8gSlBFRw=="
 
-    monkeypatch.setattr(source, "_uiautomator", SimpleNamespace(look=answer))
-    with pytest.raises(DeviceError, match="uiautomator2 took no screenshot: not a JPEG: b'no JPEG'"):
-        await device.observe(ImageSpec(), with_tree=False, timeout_s=T)
-    await device.close()
+    async with connected(lab_phone, quick_jpegs=True) as device:
+        monkeypatch.setattr(device.frames.jpegs, "_uiautomator", SimpleNamespace(look=answer))
+        with pytest.raises(DeviceError, match="uiautomator2 took no screenshot: not a JPEG: b'no JPEG'"):
+            await device.observe(ImageSpec(), with_tree=False, timeout_s=T)
 
 
 async def test_a_phone_that_stops_drawing_is_still(lab_phone):

@@ -11,24 +11,15 @@ from rlfactory.emulators.adb.settle import settle
 from rlfactory.emulators.device.errors import DeviceLost
 
 
-async def test_a_screen_at_rest_is_idle_at_once() -> None:
-    looks = count()
-
-    async def look() -> str:
-        next(looks)
-        return "same"
-
-    assert (await settle(look, timeout_s=5)).reason == "idle"
-    assert next(looks) == 2
-
-
-async def test_a_screen_that_comes_to_rest_is_idle_then() -> None:
-    seen = iter(["a", "b", "c", "c"])
+@pytest.mark.parametrize("shown", ["aaa", "abccc"])
+async def test_a_screen_is_idle_once_it_looks_the_same_twice(shown: str) -> None:
+    seen = iter(shown)
 
     async def look() -> str:
         return next(seen)
 
     assert (await settle(look, timeout_s=5)).reason == "idle"
+    assert list(seen) == [shown[-1]], "it was not looked at again"
 
 
 async def test_a_screen_that_never_rests_ends_at_the_deadline() -> None:

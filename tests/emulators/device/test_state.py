@@ -11,6 +11,10 @@ from hypothesis import strategies as st
 from rlfactory.emulators.device.state import PROBE, Change, DeviceState, diff, digest, parse_probe
 from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
 
+HOME = "com.google.android.apps.nexuslauncher/.NexusLauncherActivity"
+SETTINGS = "com.android.settings/.Settings"
+HELLO_MD5 = hashlib.md5(b"hello\n").hexdigest()
+
 
 @pytest.fixture
 def phone() -> Phone:
@@ -44,20 +48,9 @@ def test_reading_changes_nothing(phone: Phone) -> None:
         ("settings put secure new_key 'a=b c'", {"settings/secure/new_key": (None, "a=b c")}),
         ("svc wifi disable", {"settings/global/wifi_on": ("1", "0")}),
         ("mkdir -p '/sdcard/Download/x y'", {"files/Download/x y/": (None, "dir")}),
-        (
-            "echo hello > '/sdcard/Music/a  b.txt'",
-            {"files/Music/a  b.txt": (None, hashlib.md5(b"hello\n").hexdigest())},
-        ),
+        ("echo hello > '/sdcard/Music/a  b.txt'", {"files/Music/a  b.txt": (None, HELLO_MD5)}),
         ("rmdir /sdcard/Podcasts", {"files/Podcasts/": ("dir", None)}),
-        (
-            "am start -n com.android.settings/.Settings",
-            {
-                "foreground": (
-                    "com.google.android.apps.nexuslauncher/.NexusLauncherActivity",
-                    "com.android.settings/.Settings",
-                )
-            },
-        ),
+        (f"am start -n {SETTINGS}", {"foreground": (HOME, SETTINGS)}),
         ("sleep 5; input keyevent HOME", {}),
         ("uiautomator dump", {}),
     ],

@@ -142,12 +142,7 @@ def icon_box(
     icon: str, size: float, *, color: str = "on_surface_variant", icon_size: float = 24, **look: Any
 ) -> ui.Column:
     """Return an icon in the middle of a square; `look` are further fields of the box."""
-    return ui.Centered(
-        children=(ui.Icon(icon=icon, size=icon_size, color=color),),
-        width=size,
-        height=size,
-        **look,
-    )
+    return ui.Centered(children=(ui.Icon(icon=icon, size=icon_size, color=color),), width=size, height=size, **look)
 
 
 def search_bar_title(hint: str, value: str, on_change: Callable[[str], None], on_back: ui.Callback) -> ui.Widget:

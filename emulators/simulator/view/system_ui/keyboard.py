@@ -62,13 +62,7 @@ def _cap(*, code: str, content: Widget, background: str, weight: float, hint: st
         small = Text(text=hint, style="keyboard_hint", color="on_surface_variant", padding=(0, 3, 5, 0))
         children += ((small, "end", "start"),)
     return Key(
-        code=code,
-        children=children,
-        background=background,
-        radius=radius,
-        weight=weight,
-        height="fill",
-        width="fill",
+        code=code, children=children, background=background, radius=radius, weight=weight, height="fill", width="fill"
     )
 
 

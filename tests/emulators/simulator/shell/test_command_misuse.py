@@ -99,11 +99,7 @@ a=b s/a/b/g s/( 2p [ ] ( ) ! -o -type -exec list get put query --uri content://x
 force-stop dump tap swipe keyevent HOME text size density install clear path activity window
 """
 _ARGUMENTS = st.lists(
-    st.one_of(
-        st.sampled_from(_WORDS.split()),
-        st.text(alphabet=st.characters(codec="utf-8"), max_size=6),
-    ),
-    max_size=6,
+    st.one_of(st.sampled_from(_WORDS.split()), st.text(alphabet=st.characters(codec="utf-8"), max_size=6)), max_size=6
 )
 
 
