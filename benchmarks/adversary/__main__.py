@@ -20,21 +20,7 @@ from typing import Final
 
 import psycopg
 
-from benchmarks.adversary import (  # noqa: F401 - importing them enters them into the list
-    auth_attacks,
-    calls_attacks,
-    code_attacks,
-    forks_attacks,
-    malformed_attacks,
-    mcp_attacks,
-    memory_attacks,
-    openenv_attacks,
-    retries_attacks,
-    sql_attacks,
-    streams_attacks,
-    tenants_attacks,
-    transport_attacks,
-)
+from benchmarks.adversary import attacks as _attacks  # noqa: F401 - enters them into the list
 from benchmarks.adversary.arena import Arena
 from benchmarks.adversary.attack import ATTACKS, Attack, Broke, Skipped
 from benchmarks.figures import percentile_ms

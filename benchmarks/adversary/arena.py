@@ -98,7 +98,7 @@ class Service:
     def _prepared(self) -> Path:
         """Return a file of the tokens; what the service writes to is there, too."""
         tokens = Path(self._folder.name, "tokens")
-        tokens.write_text("\n".join(self._tokens))
+        tokens.write_text("\n".join(f"tenant{number} {token}" for number, token in enumerate(self._tokens)))
         self.lag_file.touch()
         return tokens
 

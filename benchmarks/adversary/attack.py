@@ -49,7 +49,7 @@ def attack(must: str, *, limit_s: float = 30.0) -> Callable[[Deed], Deed]:
     """Enter a function into the list, under the name of its module; its docstring says what it does."""
 
     def enter(deed: Deed) -> Deed:
-        group = deed.__module__.rpartition(".")[2].removesuffix("_attacks")
+        group = deed.__module__.rpartition(".")[2]
         ATTACKS.append(Attack(group=group, name=deed.__name__, must=must, deed=deed, limit_s=limit_s))
         return deed
 

@@ -28,8 +28,9 @@ class Event:
 
 
 class _Watcher:
-    def __init__(self, session: str, capacity: int) -> None:
+    def __init__(self, session: str, tenant: str, capacity: int) -> None:
         self.session = session
+        self.tenant = tenant
         self.queue: deque[Event] = deque(maxlen=capacity)
         self.dropped = 0
         self.arrived = asyncio.Event()
@@ -44,27 +45,28 @@ class _Watcher:
 class EventBus:
     """Hands each event to the watchers of its session and to those of all sessions."""
 
-    def __init__(self, *, max_watchers: int, queue: int) -> None:
-        self._max_watchers = max_watchers
+    def __init__(self, *, max_watchers: int, queue: int, tenants: int = 1) -> None:
+        """Args: tenants: who share the watchers; each has its part."""
+        self._max_watchers = max(1, max_watchers // tenants)
         self._queue = queue
         self.watchers: set[_Watcher] = set()
         self._closed = False
 
-    def emit(self, kind: EventKind, session: str, message: str) -> None:
-        """Tell the watchers. Never waits."""
+    def emit(self, kind: EventKind, session: str, message: str, *, tenant: str | None = None) -> None:
+        """Tell the watchers of this tenant, or of all (None). Never waits."""
         event = Event(time_s=time.time(), session=session, kind=kind, message=message)
         for watcher in self.watchers:
-            if watcher.session in ("", session):
+            if watcher.session in ("", session) and tenant in (None, watcher.tenant):
                 watcher.put(event)
 
-    def watch(self, session: str = "") -> AsyncIterator[Event]:
-        """Return the events from now on, of one session or of all, until the bus is closed.
+    def watch(self, session: str = "", *, tenant: str = "") -> AsyncIterator[Event]:
+        """Return the events of a tenant's from now on, of one session or of all, until the bus is closed.
 
         Raises: LimitExceeded: there are `max_watchers` already.
         """
-        if len(self.watchers) >= self._max_watchers:
+        if sum(each.tenant == tenant for each in self.watchers) >= self._max_watchers:
             raise LimitExceeded(f"{self._max_watchers} clients watch already (max_watchers)")
-        watcher = _Watcher(session, self._queue)
+        watcher = _Watcher(session, tenant, self._queue)
         self.watchers.add(watcher)
         return self._events(watcher)
 

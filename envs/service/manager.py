@@ -7,7 +7,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -27,7 +27,7 @@ from rlfactory.envs.api.types import ResetResult, SessionOptions, Split, StepRes
 from rlfactory.envs.rewards.rubric import Rubric
 from rlfactory.envs.service.authentication import TENANT
 from rlfactory.envs.service.concurrency import all_or_none, forget_snapshot, to_its_end
-from rlfactory.envs.service.events import EventBus
+from rlfactory.envs.service.events import EventBus, EventKind
 from rlfactory.envs.service.goldens import EpisodeKey, Goldens
 from rlfactory.envs.service.idempotency import NamedRequests, checked_id
 from rlfactory.envs.service.limits import Limits, bounded
@@ -52,6 +52,8 @@ class _OpenSession:
     """A session and the end of its lease."""
 
     session: Session
+    tenant: str
+    """Whose it is: others do not find it."""
     lease_s: float
     expires_at_s: float = 0.0
     """By the event loop's clock."""
@@ -75,25 +77,29 @@ class SessionManager:
         metrics: ServiceMetrics | None = None,
         runtime: ToolRuntime | None = None,
         services: Services | None = None,
+        tenants: int = 1,
     ) -> None:
         """`pool` is None for a service without phones, which refuses tasks that need one.
 
+        `tenants` share the service: none of them can take all of its sessions or watchers.
         `runtime` and `services` are open, and closed by who opened them.
         """
         self.tasks = tasks
         self.pool = pool
         self.limits = limits
         self.counters: Counter[str] = Counter()
-        self.events = EventBus(max_watchers=limits.max_watchers, queue=limits.watch_queue)
+        self.events = EventBus(max_watchers=limits.max_watchers, queue=limits.watch_queue, tenants=tenants)
         self.metrics = metrics or ServiceMetrics()
         self.draining = False
+        self._max_of_tenant = limits.max_sessions - (tenants - 1) * (limits.max_sessions // (2 * tenants))
         self._tools = tools
         self._rubric = rubric or Rubric()
         self._runtime = runtime or ToolRuntime()
         self._services = services or Services()
         self._goldens = Goldens(capacity=limits.max_goldens)
         self._open: dict[str, _OpenSession] = {}
-        self._opening = 0
+        self._opening: Counter[str] = Counter()
+        """By tenant."""
         self._closing: set[asyncio.Task[None]] = set()
         self._requests: NamedRequests[tuple[ResetResult, ...]] = NamedRequests(
             grace_s=limits.orphan_grace_s, undo=self._undo
@@ -115,8 +121,8 @@ class SessionManager:
         return len(self._open)
 
     def phone_holders(self) -> dict[str, str]:
-        """Return the session that holds each leased phone, by serial."""
-        sessions = (held.session for held in self._open.values())
+        """Return which session of this tenant's holds a phone, by serial."""
+        sessions = (held.session for held in self._open.values() if held.tenant == TENANT.get())
         return {each.phone.device.info.serial: each.id for each in sessions if each.phone and each.void is None}
 
     # --- opening -----------------------------------------------------------------------------------------------------
@@ -152,7 +158,7 @@ class SessionManager:
             session = await self._begin(episode)
             self._admit(session)
         self.counters["resets"] += 1
-        self.events.emit("reset", session.id, f"{task} seed {seed} {split} {options.group}".rstrip())
+        self._emit("reset", session.id, f"{task} seed {seed} {split} {options.group}".rstrip())
         return self._introduce(session)
 
     async def _episode(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> Episode:
@@ -262,7 +268,7 @@ class SessionManager:
                 self._admit(child)
         self._touch(session_id)
         self.counters["forks"] += n
-        self.events.emit("fork", session_id, f"into {', '.join(child.id for child in children)}")
+        self._emit("fork", session_id, f"into {', '.join(child.id for child in children)}")
         return tuple(self._introduce(child) for child in children)
 
     async def _forked(self, parent: Session, n: int) -> list[Session]:
@@ -338,18 +344,24 @@ class SessionManager:
         if self.events.watchers:
             reward = result.reward
             message = f"{result.state}, progress {reward.progress:g}, reward {reward.total:g}"
-            self.events.emit("step", session_id, message)
+            self._emit("step", session_id, message)
 
     def went_void(self, session_id: str, error: RLFactoryError) -> None:
         """See `rlfactory.envs.service.session.Listener`."""
         self.counters["void_episodes"] += 1
         self.counters["infra_failures"] += error.blame is Blame.INFRASTRUCTURE
-        self.events.emit("failure", session_id, f"{error.reason}: {error}")
+        self._emit("failure", session_id, f"{error.reason}: {error}")
 
     def renew(self, session_id: str) -> float:
         """Renew the lease; return its end (Unix time). Raises: SessionNotFound."""
         self._find(session_id)
         return self._touch(session_id)
+
+    async def close_own(self, session_id: str) -> None:
+        """End a session of this tenant's. Idempotent: there may be none."""
+        with suppress(SessionNotFound):
+            self._find(session_id)
+            await self.close(session_id)
 
     async def close(self, session_id: str, *, why: str = "closed by its client") -> None:
         """End a session and give its phone back. Idempotent."""
@@ -359,7 +371,7 @@ class SessionManager:
         if held.timer is not None:
             held.timer.cancel()
         self.counters["closes"] += 1
-        self.events.emit("close", session_id, why)
+        self.events.emit("close", session_id, why, tenant=held.tenant)
         await asyncio.shield(self._keep(held.session.close()))
 
     async def _undo(self, results: tuple[ResetResult, ...]) -> None:
@@ -380,26 +392,36 @@ class SessionManager:
     # --- leases and room ---------------------------------------------------------------------------------------------
 
     def _find(self, session_id: str) -> _OpenSession:
-        try:
-            return self._open[session_id]
-        except KeyError:
-            raise SessionNotFound(f"no session {session_id!r}: never begun, closed, or its lease ran out") from None
+        held = self._open.get(session_id)
+        if held is None or held.tenant != TENANT.get():
+            raise SessionNotFound(f"no session {session_id[:80]!r}: never begun, closed, or its lease ran out")
+        return held
+
+    def _emit(self, kind: EventKind, session_id: str, message: str) -> None:
+        held = self._open.get(session_id)
+        self.events.emit(kind, session_id, message, tenant=held.tenant if held else TENANT.get())
 
     @contextmanager
     def _room_for(self, n: int) -> Iterator[None]:
         """Count n sessions as open while they are being made. Raises: LimitExceeded, InfrastructureError (draining)."""
         if self.draining:
             raise InfrastructureError("the service is stopping: no new sessions")
-        if len(self._open) + self._opening + n > self.limits.max_sessions:
+        tenant = TENANT.get()
+        open_now = len(self._open) + self._opening.total()
+        if open_now + n > self.limits.max_sessions:
             raise LimitExceeded(f"{len(self._open)} sessions are open; max_sessions is {self.limits.max_sessions}")
-        self._opening += n
+        own = sum(held.tenant == tenant for held in self._open.values()) + self._opening[tenant]
+        if own + n > self._max_of_tenant:
+            raise LimitExceeded(f"{own} sessions of this tenant are open; it may have {self._max_of_tenant}")
+        self._opening[tenant] += n
         try:
             yield
         finally:
-            self._opening -= n
+            self._opening[tenant] -= n
 
     def _admit(self, session: Session) -> None:
-        self._open[session.id] = _OpenSession(session=session, lease_s=session.episode.options.lease_s)
+        lease_s = session.episode.options.lease_s
+        self._open[session.id] = _OpenSession(session=session, tenant=TENANT.get(), lease_s=lease_s)
         self._touch(session.id)
 
     def _touch(self, session_id: str) -> float:
@@ -432,7 +454,7 @@ class SessionManager:
             self._watch_lease(held)
             return
         self.counters["leases_expired"] += 1
-        self.events.emit("lease_expired", session_id, f"not renewed for {held.lease_s:g} s")
+        self._emit("lease_expired", session_id, f"not renewed for {held.lease_s:g} s")
         self._keep(self.close(session_id, why="its lease ran out"))
 
     def _introduce(self, session: Session) -> ResetResult:

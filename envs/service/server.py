@@ -189,6 +189,7 @@ async def serving(
                 metrics=ServiceMetrics(metrics),
                 runtime=runtime,
                 services=shared,
+                tenants=config.trust.parties,
             )
         )
         server = EnvServer(manager, config)

@@ -87,7 +87,15 @@ class EnvService:
         self._manager = manager
         self._started_s = time.monotonic()
         self._step_streams: set[StepStream] = set()
-        self._unwritten = Unwritten(manager.limits.max_unwritten_bytes)
+        self._unwritten_of: dict[str, Unwritten] = {}
+        """By tenant: who does not read holds up no others."""
+
+    @property
+    def _unwritten(self) -> Unwritten:
+        tenant = TENANT.get()
+        if tenant not in self._unwritten_of:
+            self._unwritten_of[tenant] = Unwritten(self._manager.limits.max_unwritten_bytes)
+        return self._unwritten_of[tenant]
 
     @property
     def handlers(self) -> grpc.GenericRpcHandler:
@@ -119,7 +127,7 @@ class EnvService:
             seed=request.seed,
             split=convert.split_from_pb(request.split),
             options=convert.options_from_pb(request.options),
-            client=context.peer(),
+            client=TENANT.get() or context.peer(),
             request_id=request.request_id,
         )
         return convert.reset_to_pb(result)
@@ -173,7 +181,7 @@ class EnvService:
         if request.request_id:
             self._manager.drop_request(request.request_id)
         else:
-            await self._manager.close(request.session)
+            await self._manager.close_own(request.session)
         return pb.CloseResponse()
 
     @_answers
@@ -200,7 +208,7 @@ class EnvService:
     async def Watch(self, data: bytes, context: Context) -> AsyncIterator[pb.Event]:  # noqa: N802
         try:
             request: pb.WatchRequest = parsed(pb.WatchRequest, data)
-            events = self._manager.events.watch(request.session)
+            events = self._manager.events.watch(request.session, tenant=TENANT.get())
         except RLFactoryError as error:
             await _abort(context, "Watch", error)
         await context.send_initial_metadata((WATCHING,))  # tells the client that it misses nothing from here on

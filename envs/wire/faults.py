@@ -26,6 +26,7 @@ from rlfactory.envs.api.errors import (
 
 DOMAIN: Final = "rlfactory"
 DETAILS_KEY: Final = "grpc-status-details-bin"
+MAX_MESSAGE_CHARS: Final = 2_000
 WATCHING: Final = ("rlfactory-watching", "1")
 """Initial metadata of a Watch that began; that of a refusal is empty, and its status may come later."""
 
@@ -72,7 +73,14 @@ def device_failure(error: DeviceError, doing: str) -> InfrastructureError:
 
 def to_status(error: RLFactoryError) -> tuple[grpc.StatusCode, str, tuple[tuple[str, bytes], ...]]:
     """Return status code, message and trailing metadata that carry the error."""
-    return _code(error), str(error), ((DETAILS_KEY, to_bytes(error)),)
+    return _code(error), _message(error), ((DETAILS_KEY, to_bytes(error)),)
+
+
+def _message(error: RLFactoryError) -> str:
+    """Return what went wrong in bounded length and in characters that can be sent: it may quote what a client sent."""
+    text = str(error)
+    text = text if len(text) <= MAX_MESSAGE_CHARS else f"{text[:MAX_MESSAGE_CHARS]}..."
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _code(error: RLFactoryError) -> grpc.StatusCode:
@@ -88,7 +96,7 @@ def to_bytes(error: RLFactoryError) -> bytes:
     )
     packed = any_pb2.Any()
     packed.Pack(info)
-    status = status_pb2.Status(code=_code(error).value[0], message=str(error), details=[packed])
+    status = status_pb2.Status(code=_code(error).value[0], message=_message(error), details=[packed])
     return bytes(status.SerializeToString())
 
 

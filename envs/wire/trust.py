@@ -46,6 +46,11 @@ class ServerTrust:
         for token in self.tokens:
             _check_token(token)
 
+    @property
+    def parties(self) -> int:
+        """How many tenants there are, those without a name as one."""
+        return max(1, len({self.tenants.get(token, "") for token in self.tokens}))
+
     def require_safe(self, host: str) -> None:
         """Raises: TaskError: a service on this address would be open to strangers; the message says what it needs."""
         if is_loopback(host):

@@ -6,14 +6,11 @@ import asyncio
 import contextlib
 import time
 
-import grpc
-
-from benchmarks.adversary.arena import HONEST, PHONES, SUMS, TEXT, Arena, call, goes_on, metadata, until
+from benchmarks.adversary.arena import HONEST, PHONES, SUMS, TEXT, Arena, call, goes_on, until
 from benchmarks.adversary.attack import Broke, attack, require
 from rlfactory.envs.api.errors import LimitExceeded, RLFactoryError
 from rlfactory.envs.api.types import SessionOptions, ToolStatus
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.wire.v1 import env_pb2 as pb
 
 TASK = "settings.wifi_on"
 OPTIONS = SessionOptions(with_image=False, lease_s=600.0)
@@ -100,22 +97,20 @@ async def impossible_fork(arena: Arena) -> str:
 @attack("no phone is kept", limit_s=60)
 async def cancelled_resets(arena: Arena) -> str:
     """Begin 87 episodes on phones with leases of ten minutes, and give each up about when its answer comes."""
-    async with arena.client() as client, arena.stub() as stub:
+    async with arena.client() as client:
         await _all_come_back(client)
-        request = pb.ResetRequest(task=TASK, options=pb.Options(without_image=True, lease_s=600))
         usual_s = 0.0
         for _ in range(2):
             begun_s = time.monotonic()
-            begun = await stub.Reset(request, metadata=metadata(), timeout=10)
+            begun = await client.reset(TASK, seed=0, options=OPTIONS)
             usual_s = time.monotonic() - begun_s
             await client.close(begun.session)
 
         async def one(number: int) -> None:
-            try:
-                begun = await stub.Reset(request, metadata=metadata(), timeout=usual_s * (0.5 + number / 87))
-            except grpc.aio.AioRpcError:
-                return
-            await client.close(begun.session)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(usual_s * (0.5 + number / 87)):
+                    begun = await client.reset(TASK, seed=0, options=OPTIONS)
+                await client.close(begun.session)
 
         for begin in range(0, 87, 3):
             await asyncio.gather(*(one(number) for number in range(begin, begin + 3)))

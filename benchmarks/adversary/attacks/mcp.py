@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.adversary.arena import HOSTILE, SUMS, Arena, until
 from benchmarks.adversary.attack import attack, require
-from benchmarks.adversary.openenv_attacks import request
+from benchmarks.adversary.attacks.openenv import request
 from rlfactory.envs.wire.trust_options import TOKEN_VARIABLE
 
 ACCEPT = "Accept: application/json, text/event-stream"
