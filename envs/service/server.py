@@ -26,6 +26,7 @@ from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.metrics import ServiceMetrics
 from rlfactory.envs.service.servicer import SERVICE, EnvService
 from rlfactory.envs.service.services import Services
+from rlfactory.envs.service.watchdog import Watchdog
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tools.registry import ToolRegistry, default_tools
@@ -192,6 +193,7 @@ async def serving(
                 tenants=config.trust.parties,
             )
         )
+        await stack.enter_async_context(Watchdog(metrics))
         server = EnvServer(manager, config)
         await server.start()
         stack.push_async_callback(server.stop)

@@ -19,8 +19,7 @@ from rlfactory.envs.api.errors import Blame, InfrastructureError, RLFactoryError
 from rlfactory.envs.service import access_log
 from rlfactory.envs.service.authentication import TENANT
 from rlfactory.envs.service.manager import SessionManager
-from rlfactory.envs.service.step_stream import StepStream
-from rlfactory.envs.service.unwritten import Unwritten, written
+from rlfactory.envs.service.step_stream import StepStream, Unwritten, written
 from rlfactory.envs.wire import convert
 from rlfactory.envs.wire.encoding import Answer, parsed, serialized
 from rlfactory.envs.wire.faults import WATCHING, device_failure, to_bytes, to_status
