@@ -220,8 +220,7 @@ def _notification(context: Context, words: list[str]) -> None:
 
 @_SERVICES.verb("wifi")
 def _wifi(context: Context, words: list[str]) -> None:
-    on = context.state.settings.flag("global", "wifi_on")
-    context.line(f"Wi-Fi is {'enabled' if on else 'disabled'}")
+    context.line(f"Wi-Fi is {'enabled' if context.state.settings.flag('global', 'wifi_on') else 'disabled'}")
 
 
 @_SERVICES.verb("bluetooth_manager")

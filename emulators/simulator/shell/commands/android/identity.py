@@ -1,4 +1,4 @@
-"""Who and what this is: whoami, id, uname, hostname, getprop, setprop, which, env."""
+"""Who and what this is: id, uname, getprop, setprop, which, env."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ from rlfactory.emulators.simulator.shell.commands.context import CommandTable, C
 table = CommandTable()
 _GROUPS: Final = "0(root),1004(input),1007(log),1011(adb),1015(sdcard_rw),1028(sdcard_r),3001(net_bt_admin),3003(inet)"
 _KERNEL: Final = "5.15.83-android13-8"
-
-
-@table.command("whoami")
-def _whoami(context: Context) -> None:
-    context.line("root")
 
 
 @table.command("id")
@@ -43,11 +38,6 @@ def _uname(context: Context) -> None:
     }
     letters = "".join(arg.lstrip("-") for arg in context.args) or "s"
     context.line(" ".join(text for letter, text in fields.items() if letter in letters or "a" in letters))
-
-
-@table.command("hostname")
-def _hostname(context: Context) -> None:
-    context.line("localhost")
 
 
 @table.command("getprop")

@@ -190,8 +190,10 @@ def _name_test(context: Context, word: str, value: str) -> _Test:
     return test
 
 
-def _compared(sign: str, value: int, wanted: int) -> bool:
-    return value > wanted if sign == "+" else (value < wanted if sign == "-" else value == wanted)
+def _compared(wanted: str, value: int) -> bool:
+    """Tell whether a value is `N`, more than `+N` says or less than `-N` says."""
+    number = int(wanted.lstrip("+-"))
+    return value > number if wanted[0] == "+" else (value < number if wanted[0] == "-" else value == number)
 
 
 def _type_test(context: Context, word: str, value: str) -> _Test:
@@ -223,21 +225,18 @@ def _newer_test(context: Context, word: str, value: str) -> _Test:
 
 
 def _size_test(context: Context, word: str, value: str) -> _Test:
-    match = re.fullmatch(r"([-+]?)(\d{1,12})([bcwkMG]?)", value)
+    match = re.fullmatch(r"([-+]?\d{1,12})([bcwkMG]?)", value)
     if match is None:
         raise UsageError(f"bad -size '{value}'")
-    unit = _SIZES[match.group(3)]
-    return lambda item: _compared(match.group(1), -(-item.entry.size // unit), int(match.group(2)))
+    wanted, unit = match[1], _SIZES[match[2]]
+    return lambda item: _compared(wanted, -(-item.entry.size // unit))
 
 
 def _age_test(context: Context, word: str, value: str) -> _Test:
     unit_s, now_ns = (60 if word.endswith("min") else 86_400), context.state.clock.wall_ns()
-    match = re.fullmatch(r"([-+]?)(\d{1,9})", value)
-    if match is None:
+    if not re.fullmatch(r"[-+]?\d{1,9}", value):
         raise UsageError(f"bad time '{value}'")
-    return lambda item: _compared(
-        match.group(1), (now_ns - item.entry.modified_ns) // (unit_s * 10**9), int(match.group(2))
-    )
+    return lambda item: _compared(value, (now_ns - item.entry.modified_ns) // (unit_s * 10**9))
 
 
 _TESTS_WITH_ARGUMENT: Final[Mapping[str, Callable[[Context, str, str], _Test]]] = {
@@ -293,20 +292,14 @@ def _find(context: Context) -> int:
             status = 1
             continue
         _visit(context, items, test, plan)
-    for command, names in plan.gathered:
-        if names and context.run(command + names):
-            status = 1
-    return status
+    ended = [context.run(command + names) for command, names in plan.gathered if names]
+    return 1 if any(ended) else status
 
 
 def _visit(context: Context, items: list[_Item], test: _Test, plan: _Plan) -> None:
     for item in reversed(items) if plan.depth_first else items:
-        if item.depth < plan.min_depth or (plan.pruned and _is_pruned(item.path, plan.pruned)):
+        if item.depth < plan.min_depth or any(item.path.startswith(folder + "/") for folder in plan.pruned):
             continue
         # -exec and -delete may have removed it meanwhile.
         if test(item) and not plan.acts:
             context.line(item.name)
-
-
-def _is_pruned(path: str, pruned: set[str]) -> bool:
-    return any(path.startswith(folder + "/") for folder in pruned)
