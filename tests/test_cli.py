@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 
 import pytest
 
+from tests.commands import RLFACTORY, output_of, rlfactory_json, run
+
 HEAVY = ("torch", "ray", "verl", "transformers", "skia", "grpc")
-
-
-def rlfactory(*arguments: str) -> str:
-    command = [sys.executable, "-m", "rlfactory", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.parametrize("command", ["", "serve", "tasks", "train", "eval", "report"])
 def test_help_is_there_for_every_command(command: str) -> None:
-    shown = rlfactory(*command.split(), "--help")
-    assert "Usage: rlfactory" in shown
+    assert "Usage: rlfactory" in output_of(*RLFACTORY, *command.split(), "--help")
 
 
 def test_help_loads_nothing_that_would_keep_a_person_waiting() -> None:
     code = f"import sys, rlfactory.cli; rlfactory.cli.build_app(); print([m for m in {HEAVY} if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert output_of(sys.executable, "-c", code) == "[]\n"
 
 
 def test_tasks_need_neither_torch_nor_ray() -> None:
@@ -32,24 +27,24 @@ def test_tasks_need_neither_torch_nor_ray() -> None:
         "import sys, rlfactory.cli; assert rlfactory.cli.run(['tasks', '--json']) == 0;"
         "print([m for m in ('torch', 'ray', 'verl', 'transformers') if m in sys.modules], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr == "[]\n"
+    done = run(sys.executable, "-c", code)
+    assert (done.returncode, done.stderr) == (0, "[]\n")
     assert len(json.loads(done.stdout)) >= 24
 
 
 def test_tasks_as_a_table_have_a_line_each_where_there_is_no_terminal() -> None:
-    tasks = json.loads(rlfactory("tasks", "--json"))
-    lines = rlfactory("tasks").splitlines()
+    tasks = rlfactory_json("tasks")
+    lines = output_of(*RLFACTORY, "tasks").splitlines()
     shown = {line.split()[0]: line for line in lines[2:]}
     assert shown.keys() == {task["name"] for task in tasks}
     assert [task["name"] for task in tasks if not shown[task["name"]].rstrip().endswith(task["description"])] == []
 
 
 def test_version() -> None:
-    assert rlfactory("--version").startswith("rlfactory 0.")
+    assert output_of(*RLFACTORY, "--version").startswith("rlfactory 0.")
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
     command = f"{sys.executable} -m rlfactory tasks --json | head -1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("[\n", "")
+    done = run("bash", "-c", command)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[\n", "")

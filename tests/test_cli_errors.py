@@ -7,20 +7,15 @@ import re
 import shlex
 import socket
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from rlfactory.cli import run
-
-ROOT = Path(__file__).resolve().parent.parent
-TIMEOUT_S = 60
+from tests import commands
 
 
 def rlfactory(*arguments: str, prefix: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    command = [*prefix, sys.executable, "-m", "rlfactory", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    return commands.run(*prefix, *commands.RLFACTORY, *arguments, timeout_s=60)
 
 
 def assert_one_line(done: subprocess.CompletedProcess[str], exit_code: int, words: str) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.commands import ROOT, output_of, tracked
+
 DOCUMENTS = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 MADE = frozenset({".venv", "runs", "logs", "images", "checkpoints", "policy", "my-data"})
 """Folders that programs or the reader make."""
@@ -20,14 +20,7 @@ OF_READERS = frozenset({"shop.py", "mytools.py"})
 WORD = re.compile(r"[\w.*<>-]*[\w*>-](?:/[\w.*<>-]+)*/?")
 SOURCE = (".py", ".proto", ".sh", ".jinja", ".js", ".css")
 
-
-TRACKED = subprocess.run(
-    ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-    cwd=ROOT,
-    capture_output=True,
-    text=True,
-    check=True,
-).stdout.splitlines()
+TRACKED = tracked()
 TOP_LEVEL = frozenset(path.partition("/")[0] for path in TRACKED)
 FILE_NAMES = frozenset(Path(path).name for path in TRACKED)
 
@@ -141,8 +134,7 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_readme_commands_are_those_that_ci_runs() -> None:
-    command = [sys.executable, "scripts/readme_commands.py"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    listed = output_of(sys.executable, "scripts/readme_commands.py").splitlines()
     assert {"make train", "make test"} <= set(listed)
     assert "scripts/readme_commands.py" in (ROOT / ".ci/run").read_text()
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import sys
 import tomllib
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.commands import ROOT, output_of, tracked
+
 MAX_LINES = 500
 MAX_BODY_LINES = 60
 """Of a function, its signature not counted: a command's options are a list."""
@@ -22,24 +21,19 @@ REGISTRY = re.compile(
 )
 
 
-@cache
-def tracked(*suffixes: str) -> tuple[Path, ...]:
-    """Return the files of the repository with these suffixes: tracked, and new ones that git does not ignore."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    paths = [ROOT / name for name in sorted(set(listed))]
-    return tuple(path for path in paths if path.suffix in suffixes and path.is_file())
+def files(*suffixes: str) -> list[Path]:
+    return [path for name in tracked() if (path := ROOT / name).suffix in suffixes and path.is_file()]
 
 
 def test_pages_and_scripts_hold_one_idea() -> None:
     """As Python does: `test_architecture.py`."""
-    long = {str(path): len(path.read_text().splitlines()) for path in tracked(".js", ".css", ".jinja", ".sh")}
+    long = {str(path): len(path.read_text().splitlines()) for path in files(".js", ".css", ".jinja", ".sh")}
     assert {name: lines for name, lines in long.items() if lines > MAX_LINES} == {}
 
 
 def test_functions_are_short() -> None:
     long = []
-    for path in tracked(".py"):
+    for path in files(".py"):
         if GENERATED in str(path):
             continue
         for node in ast.walk(ast.parse(path.read_text())):
@@ -51,7 +45,7 @@ def test_functions_are_short() -> None:
 
 
 def test_no_address_of_a_package_registry() -> None:
-    texts = tracked(".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".sh", ".json", "", ".cfg")
+    texts = files(".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".sh", ".json", "", ".cfg")
     found = [str(path.relative_to(ROOT)) for path in texts if REGISTRY.search(path.read_text(errors="replace"))]
     assert [name for name in found if name != "tests/test_repository.py"] == []
 
@@ -78,12 +72,11 @@ def normal(name: str) -> str:
 def test_the_base_install_needs_no_torch(package: str) -> None:
     heavy = "torch, ray, verl, transformers"
     code = f"import sys, {package}; print([name for name in '{heavy}'.split(', ') if name in sys.modules])"
-    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "[]"
+    assert output_of(sys.executable, "-c", code).strip() == "[]"
 
 
 def test_make_lists_every_target() -> None:
-    shown = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    shown = output_of("make")
     names = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert {"setup", "train", "test", "check", "serve", "eval", "emulators", "images", "proto", "bench"} <= names
     assert [name for name in names if not re.search(rf"\b{name}\b", shown)] == []

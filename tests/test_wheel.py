@@ -12,22 +12,16 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.commands import ROOT, tracked
+
 OURS = ("envs", "emulators", "trainer", "processes")
-
-
-def files(*paths: str) -> list[str]:
-    """Return the files of the repository below these paths: tracked, and new ones that git does not ignore."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *paths]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    return [name for name in listed if (ROOT / name).exists()]
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build one, without a network: what the build needs is in this environment."""
     source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
-    for name in files("rlfactory", *OURS, "pyproject.toml", "README.md", "LICENSE"):
+    for name in tracked("rlfactory", *OURS, "pyproject.toml", "README.md", "LICENSE"):
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, source / name, follow_symlinks=False)
     pip("wheel", "--no-build-isolation", "--wheel-dir", str(out), str(source))
@@ -62,7 +56,7 @@ def run(project: Path, *command: str) -> str:
 def test_its_only_package_is_rlfactory_and_nothing_is_left_out(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"rlfactory"}
-    wanted = {f"rlfactory/{name}" for name in files(*OURS) if not name.endswith((".md", ".pyi"))}
+    wanted = {f"rlfactory/{name}" for name in tracked(*OURS) if not name.endswith((".md", ".pyi"))}
     assert wanted <= names
 
 

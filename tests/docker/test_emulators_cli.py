@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,20 +12,18 @@ import pytest
 from PIL import Image
 
 from rlfactory.processes.docker.engine import Engine
+from tests.commands import RLFACTORY, docker, rlfactory_json, run
 
 pytestmark = pytest.mark.docker
-COMMAND = [sys.executable, "-m", "rlfactory", "emulators"]
 SMALL = ("--width", "270", "--height", "600")
 
 
 def emulators(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=100)
+    return run(*RLFACTORY, "emulators", *arguments, timeout_s=100)
 
 
 def listed(*arguments: str) -> list[dict[str, Any]]:
-    done = emulators(*arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    phones: list[dict[str, Any]] = json.loads(done.stdout)["phones"]
+    phones: list[dict[str, Any]] = rlfactory_json("emulators", *arguments)["phones"]
     return phones
 
 
@@ -65,20 +61,18 @@ def test_phones_stand_until_they_are_taken_down(phones, tmp_path: Path, images: 
 
 def test_down_removes_nothing_that_is_not_ours() -> None:
     name = "bystander-of-the-tests"
-    subprocess.run(["docker", "rm", "--force", name], check=False, capture_output=True)
-    entry = ("--detach", "--name", name, "--entrypoint", "sleep", "rlfactory-simulator", "300")
-    subprocess.run(["docker", "run", *entry], check=True, capture_output=True)
+    docker("rm", "--force", name)
+    docker("run", "--detach", "--name", name, "--entrypoint", "sleep", "rlfactory-simulator", "300")
     try:
         assert emulators("down").returncode == 0
-        state = ["docker", "inspect", "--format", "{{.State.Running}}", name]
-        assert subprocess.run(state, check=True, capture_output=True, text=True).stdout == "true\n"
+        assert docker("inspect", "--format", "{{.State.Running}}", name) == "true"
     finally:
-        subprocess.run(["docker", "rm", "--force", name], check=True, capture_output=True)
+        docker("rm", "--force", name)
 
 
 def test_a_start_that_is_killed_leaves_nothing_after_the_next_one(images: Engine) -> None:
     before = {cell.cell for cell in images.cells()}
-    process = subprocess.Popen([*COMMAND, "up", "--phones", "4", "--phones-per-container", "1", *SMALL])
+    process = subprocess.Popen([*RLFACTORY, "emulators", "up", "--phones", "4", "--phones-per-container", "1", *SMALL])
     made: set[str] = set()
     while not made:  # the marker's timeout bounds it
         made = {cell.cell for cell in images.cells() if cell.name.startswith("rlfactory-starting-")} - before

@@ -11,33 +11,31 @@ from typing import Any
 
 import pytest
 
+from tests import commands
+from tests.commands import ROOT, docker
 from tests.docker.conftest import IMAGES
 
 pytestmark = pytest.mark.docker
-ROOT = Path(__file__).resolve().parents[2]
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 MAX_MB = {"simulator": 400, "envd": 480, "sandbox": 200, "search": 300, "egress": 200}
 
 
 def inspect(name: str) -> dict[str, Any]:
-    done = subprocess.run(
-        ["docker", "image", "inspect", f"rlfactory-{name}"], capture_output=True, text=True, check=True
-    )
-    found: dict[str, Any] = json.loads(done.stdout)[0]
+    found: dict[str, Any] = json.loads(docker("image", "inspect", f"rlfactory-{name}"))[0]
     return found
 
 
-def run(name: str, *command: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    whole = ["docker", "run", "--rm", "--network", "none", *options, "--entrypoint", command[0], f"rlfactory-{name}"]
-    return subprocess.run([*whole, *command[1:]], capture_output=True, text=True, check=False, timeout=60)
+def run(name: str, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    options = ("--rm", "--network", "none", "--entrypoint", program)
+    return commands.run("docker", "run", *options, f"rlfactory-{name}", *arguments, timeout_s=60)
 
 
 @pytest.mark.parametrize("name", IMAGES)
 def test_an_image_is_small_labelled_checked_and_not_root(name: str) -> None:
     image = inspect(name)
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert image["Size"] / 1e6 < MAX_MB[name]
     labels = image["Config"]["Labels"]
-    assert labels["org.opencontainers.image.version"] == version
+    assert labels["org.opencontainers.image.version"] == VERSION
     assert labels["org.opencontainers.image.revision"] not in {"", "unknown"}
     assert image["Config"]["User"] not in {"", "0", "root"}
     assert image["Config"]["Healthcheck"]["Test"]
@@ -51,21 +49,14 @@ def test_an_image_holds_nothing_of_the_machine_that_built_it(name: str) -> None:
 
 
 def test_the_service_starts_only_with_a_way_to_know_its_clients() -> None:
-    done = subprocess.run(
-        ["docker", "run", "--rm", "--read-only", "--tmpfs", "/tmp", "rlfactory-envd"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = commands.run("docker", "run", "--rm", "--read-only", "--tmpfs", "/tmp", "rlfactory-envd", timeout_s=60)
     assert done.returncode == 2
     assert "0.0.0.0 is not loopback" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
 def test_the_command_line_in_the_image_knows_its_version_and_tasks() -> None:
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert run("envd", "python", "-m", "rlfactory", "--version").stdout == f"rlfactory {version}\n"
+    assert run("envd", "python", "-m", "rlfactory", "--version").stdout == f"rlfactory {VERSION}\n"
     tasks = json.loads(run("envd", "python", "-m", "rlfactory", "tasks", "--json").stdout)
     assert len(tasks) >= 24
 
@@ -96,7 +87,7 @@ def test_the_search_image_serves_the_shipped_corpus_or_a_mounted_one(mounted: bo
     try:
         deadline_s = time.monotonic() + 120
         while time.monotonic() < deadline_s:
-            if subprocess.run(["docker", "exec", container, *HEALTH], capture_output=True, check=False).returncode == 0:
+            if commands.run("docker", "exec", container, *HEALTH).returncode == 0:
                 break
         found, passages = json.loads(docker("exec", container, "python", "-c", ASK))
     finally:
@@ -108,7 +99,3 @@ def test_the_search_image_serves_the_shipped_corpus_or_a_mounted_one(mounted: bo
 
 
 HEALTH = ("python3", "/opt/rlfactory/health.py", "8000")
-
-
-def docker(*arguments: str) -> str:
-    return subprocess.run(["docker", *arguments], capture_output=True, text=True, check=True, timeout=60).stdout.strip()

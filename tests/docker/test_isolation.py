@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from rlfactory.envs.sandbox.config import SandboxConfig
 from rlfactory.envs.sandbox.sandboxes import Sandboxes
 from rlfactory.processes.docker.engine import Cell, Engine
 from rlfactory.processes.docker.spec import CellSpec, Scope
+from tests.commands import docker, output_of, run
 
 pytestmark = pytest.mark.docker
 
@@ -38,9 +38,7 @@ print(json.dumps(found))
 
 
 def inside(container: str, *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["docker", "exec", container, *command], capture_output=True, text=True, check=False, timeout=60
-    )
+    return run("docker", "exec", container, *command, timeout_s=60)
 
 
 def reached(container: str, *targets: str) -> set[str]:
@@ -48,13 +46,6 @@ def reached(container: str, *targets: str) -> set[str]:
     answer = inside(container, "python3", "-c", PROBE, *targets)
     assert answer.returncode == 0, answer.stderr
     return {target for target, what in json.loads(answer.stdout).items() if what == "reached"}
-
-
-@dataclass(frozen=True)
-class HostService:
-    """Something on this machine that answers on every address, as careless services do."""
-
-    port: int
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +70,8 @@ def cells(engine) -> Iterator[tuple[Cell, Cell]]:
 
 
 @pytest.fixture(scope="module")
-def host_service() -> Iterator[HostService]:
+def careless_port() -> Iterator[int]:
+    """The port of something on this machine that answers on every address, as careless services do."""
     with socket.create_server(("0.0.0.0", 0)) as server:
 
         def answer() -> None:
@@ -88,7 +80,7 @@ def host_service() -> Iterator[HostService]:
                     server.accept()[0].close()
 
         threading.Thread(target=answer, daemon=True).start()
-        yield HostService(server.getsockname()[1])
+        yield server.getsockname()[1]
         server.shutdown(socket.SHUT_RDWR)
 
 
@@ -101,19 +93,19 @@ def until_open(host: str, port: int) -> None:
 
 def addresses_of_the_host(cell: Cell) -> set[str]:
     """Every IPv4 address of this machine, that of the cell's own network included."""
-    listing = json.loads(subprocess.run(["ip", "-4", "-json", "addr"], capture_output=True, check=True).stdout)
+    listing = json.loads(output_of("ip", "-4", "-json", "addr"))
     found = {each["local"] for link in listing for each in link["addr_info"]} - {"127.0.0.1"}
     network = cell.address.rpartition(".")[0]
     assert any(address.startswith(network) for address in found), "the host calls phones from its address among them"
     return found
 
 
-def test_the_host_reaches_the_phones_and_is_not_reached(cells, host_service):
+def test_the_host_reaches_the_phones_and_is_not_reached(cells, careless_port):
     cell = cells[0]
     addresses = addresses_of_the_host(cell)
     for address in addresses:
-        until_open(address, host_service.port)
-    assert reached(cell.id, *(f"{address}:{host_service.port}" for address in addresses)) == set()
+        until_open(address, careless_port)
+    assert reached(cell.id, *(f"{address}:{careless_port}" for address in addresses)) == set()
     until_open(cell.address, 5555)
 
 
@@ -142,7 +134,7 @@ def world() -> Iterator[str]:
     server = None
     try:
         for command in commands:
-            subprocess.run(command, check=True, capture_output=True)
+            output_of(*command)
         server = subprocess.Popen(
             [*inside_it, sys.executable, "-m", "http.server", "80"],
             stdout=subprocess.DEVNULL,
@@ -155,13 +147,12 @@ def world() -> Iterator[str]:
             server.kill()
             server.wait()
         for command in (("ip", "link", "delete", "rl-near"), ("ip", "netns", "delete", name)):
-            subprocess.run(command, check=False, capture_output=True)
+            run(*command)
 
 
 def test_no_container_reaches_the_world(cells, world):
-    plain = ("docker", "run", "--rm", "--entrypoint", "python3", "rlfactory-simulator", "-c", PROBE, world)
-    ordinary = subprocess.run(plain, capture_output=True, text=True, check=True, timeout=60)
-    assert json.loads(ordinary.stdout) == {world: "reached"}, "an ordinary container does reach it"
+    ordinary = docker("run", "--rm", "--entrypoint", "python3", "rlfactory-simulator", "-c", PROBE, world)
+    assert json.loads(ordinary) == {world: "reached"}, "an ordinary container does reach it"
     for cell in cells:
         assert reached(cell.id, world) == set()
 
@@ -192,8 +183,7 @@ def test_a_container_with_a_list_reaches_its_hosts_through_its_proxy_alone(engin
         assert reached(cell.id, world) == set(), "without the proxy there is no way"
     finally:
         engine.remove_cell(cell.label)
-    left = subprocess.run(["docker", "ps", "-aq", "--filter", f"name={cell.name}"], capture_output=True, check=True)
-    assert left.stdout == b""
+    assert docker("ps", "-aq", "--filter", f"name={cell.name}") == ""
 
 
 async def test_code_reaches_what_is_allowed_to_its_suite_and_that_of_others_nothing(world):
@@ -237,9 +227,7 @@ def test_a_container_has_no_docker_socket_no_privileges_and_nothing_to_write_to(
 
 def test_no_port_of_a_phone_is_published(engine, cells):
     for cell in cells:
-        inspected = json.loads(subprocess.run(["docker", "inspect", cell.id], capture_output=True, check=True).stdout)[
-            0
-        ]
+        (inspected,) = json.loads(docker("inspect", cell.id))
         assert not inspected["HostConfig"]["PortBindings"]
         assert not any((inspected["NetworkSettings"]["Ports"] or {}).values())
         assert inspected["Mounts"] == []

@@ -9,22 +9,26 @@ import subprocess
 import sys
 from typing import Any
 
-import numpy as np
 import pytest
 
-from rlfactory.emulators.device.device import Device, ImageSpec, OpenApp, Tap
+from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.errors import DeviceError
-from rlfactory.emulators.pool import PhoneState, Pool, PoolConfig
-from rlfactory.emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.pool import Lease, Pool, PoolConfig
 from rlfactory.emulators.sources.docker import DockerConfig, DockerSource
 from rlfactory.processes.docker.engine import Engine
 from rlfactory.processes.docker.owner import Owner
 from rlfactory.processes.docker.spec import CellInfo, CellSpec, Scope
 from rlfactory.processes.errors import ImageMissing
+from tests.commands import docker
+from tests.emulators.sources.hosted_phones import (
+    SMALL,
+    Eventually,
+    T,
+    assert_leased_reset_and_forked,
+    assert_replaced_when_killed,
+)
 
 pytestmark = pytest.mark.docker
-SMALL = PhoneConfig(width_px=270, height_px=600)
-T = 20.0
 OWNER = str(Owner.this_process())
 HOLD = """
 import asyncio
@@ -45,10 +49,6 @@ def source(phones_per_container: int = 2) -> DockerSource:
     return DockerSource(SMALL, DockerConfig(phones_per_container=phones_per_container))
 
 
-def docker(*arguments: str) -> str:
-    return subprocess.run(["docker", *arguments], capture_output=True, text=True, check=True).stdout
-
-
 def ours(engine: Engine, owner: str = OWNER) -> list[CellInfo]:
     return [cell for cell in engine.cells() if cell.owner == owner]
 
@@ -57,43 +57,23 @@ def networks(owner: str = OWNER) -> list[str]:
     return docker("network", "ls", "-q", "--filter", f"label=rlfactory.owner={owner}").split()
 
 
-async def all_free(pool: Pool) -> None:
-    async with asyncio.timeout(60):
-        while not all(status.state is PhoneState.FREE for status in pool.status()):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)  # the pool tells nobody: there is no event to wait for
-
-
-async def test_phones_are_leased_reset_and_forked(images: Engine) -> None:
+async def test_phones_are_leased_reset_and_forked(images: Engine, eventually: Eventually) -> None:
     async with Pool(source(), PoolConfig(phones=2)) as pool:
-        await all_free(pool)
-        async with pool.lease(timeout_s=T) as first:
-            await first.device.act(OpenApp("Settings"), timeout_s=T)
-            await first.device.push("/sdcard/trace", b"x", timeout_s=T)
-            assert (await first.device.observe(ImageSpec(), with_tree=True, timeout_s=T)).tree is not None
-            snapshot = await first.device.save_snapshot(timeout_s=T)
-            async with pool.lease(timeout_s=T, host=first.host) as other:
-                await other.device.load_snapshot(snapshot, timeout_s=T)
-                assert np.array_equal(
-                    await other.device.screenshot(timeout_s=T), await first.device.screenshot(timeout_s=T)
-                )
-        await all_free(pool)
-        async with pool.lease(timeout_s=T) as lease:
-            assert "files/trace" not in await lease.device.state(timeout_s=T)
+        await assert_leased_reset_and_forked(pool, eventually)
     assert (ours(images), networks()) == ([], [])
 
 
-async def test_a_killed_container_is_replaced_with_its_phones(images: Engine) -> None:
+async def test_a_killed_container_is_replaced_with_its_phones(images: Engine, eventually: Eventually) -> None:
+    killed = ""
+
+    async def kill(lease: Lease) -> None:
+        nonlocal killed
+        killed = next(cell for cell in ours(images) if cell.name == lease.host).name
+        docker("kill", killed)
+
     async with Pool(source(1), PoolConfig(phones=2, backoff_s=0.01)) as pool:
-        await all_free(pool)
-        async with pool.lease(timeout_s=T) as bystander:
-            with pytest.raises(DeviceError):
-                async with pool.lease(timeout_s=T) as lease:
-                    victim = next(cell for cell in ours(images) if cell.name == lease.host)
-                    docker("kill", victim.name)
-                    await lease.device.act(Tap(1, 1), timeout_s=T)
-            await bystander.device.act(Tap(1, 1), timeout_s=T)
-        await all_free(pool)
-        assert victim.name not in {cell.name for cell in ours(images)}
+        await assert_replaced_when_killed(pool, kill, eventually)
+        assert killed not in {cell.name for cell in ours(images)}
     assert (ours(images), networks()) == ([], [])
 
 

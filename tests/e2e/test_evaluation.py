@@ -5,14 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
-import json
 import os
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -28,21 +24,11 @@ from rlfactory.trainer.record.evaluate import EvalConfig, evaluate
 from rlfactory.trainer.record.runlog import RunLog
 from rlfactory.trainer.run.evaluation import make_policy
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
+from tests.commands import RLFACTORY, rlfactory_json
 
 SMALL = ServiceConfig(phones=4, width_px=540, height_px=1200)
-
-
 MARK = "TEST_MARK"
-
-
-def rlfactory_json(*arguments: str, mark: str = "") -> dict[str, Any]:
-    """Run the command; all processes that it starts carry the mark in their environment."""
-    command = [sys.executable, "-m", "rlfactory", *arguments, "--json"]
-    environment = {**os.environ, MARK: mark}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+"""All processes that a command starts carry it in their environment."""
 
 
 def marked(mark: str) -> list[str]:
@@ -57,7 +43,7 @@ def marked(mark: str) -> list[str]:
 
 def test_the_oracle_solves_what_it_plays_and_leaves_nothing_behind(tmp_path: Path) -> None:
     run = str(tmp_path / "run")
-    result = rlfactory_json("eval", "--policy", "oracle", "--episodes", "12", "--out", run, mark=run)
+    result = rlfactory_json("eval", "--policy", "oracle", "--episodes", "12", "--out", run, environment={MARK: run})
     assert result["failures"] == []
     assert (result["success"], result["episodes"], result["infra_dropped"]) == (1.0, 12, 0)
     assert result["step_ms"]["observe"] > 0
@@ -148,8 +134,7 @@ async def test_a_service_that_dies_drops_episodes_and_fails_none() -> None:
 
 async def test_ctrl_c_ends_the_evaluation_and_its_service() -> None:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "rlfactory", "eval", "--policy", "random", "--episodes", "5000"),
-        stderr=asyncio.subprocess.PIPE,
+        *RLFACTORY, "eval", "--policy", "random", "--episodes", "5000", stderr=asyncio.subprocess.PIPE
     )
     own = psutil.Process(process.pid)
     async with asyncio.timeout(30):

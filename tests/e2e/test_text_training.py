@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from rlfactory.trainer.record.runlog import RunLog
+from tests.commands import SHORT, assert_checkpoint_plays, assert_finished, train
 
 pytestmark = [pytest.mark.train, pytest.mark.training, pytest.mark.timeout(900)]
 
-SHORT = (
+ONE_STEP = (
+    *SHORT,
     "rlfactory.warm_start.episodes=48",
-    "rlfactory.warm_start.batch=8",
-    "rlfactory.warm_start.micro_batch=8",
     "rlfactory.warm_start.lessons=[{guesses: 0.5, steps: 3, lr: 1.0e-3, lr_warmup_steps: 1}]",
     "rlfactory.record.every_train=1",
     "data.episodes.validation.count=6",
@@ -30,31 +26,13 @@ SHORT = (
     "trainer.test_freq=1",
     "trainer.save_freq=1",
     "trainer.val_before_train=false",
-    "rlfactory.stall_timeout_s=600",  # a busy machine is no failure
 )
 
 
 def test_a_step_of_grpo_without_a_phone_and_a_checkpoint_that_plays(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "rlfactory", "train", "tiny_search", "--runs", str(tmp_path), "--name", "short"]
-    done = subprocess.run([*command, *SHORT], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    log = RunLog(tmp_path / "short")
-    summary = log.summary()
-    assert summary is not None
-    assert (summary.status, summary.steps, summary.transport, summary.infra_dropped) == ("finished", 1, "", 0)
-    assert summary.rollout_train_prob_diff_max is not None
-    assert summary.rollout_train_prob_diff_max < 2e-3
+    log = train("tiny_search", tmp_path, *ONE_STEP)
+    assert_finished(log, steps=1, transport="")
     [step] = [record for record in log.steps() if record.episodes]
     assert {"search_r1", "exact_match", "f1", "format", "support"} == set(step.reward_parts)
     assert '"reward_parts":{"exact_match"' in (log.folder / "report.html").read_text()
-    assert_checkpoint_plays(log.policy)
-
-
-def assert_checkpoint_plays(policy: Path) -> None:
-    command = [sys.executable, "-m", "rlfactory", "eval", "--policy", f"checkpoint:{policy}", "--json"]
-    options = ["--suite", "tiny_search", "--episodes", "4"]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
-    assert (result["episodes"], result["infra_dropped"]) == (4, 0)
-    assert result["step_ms"]["generate"] > 0
+    assert_checkpoint_plays(log.policy, "tiny_search")

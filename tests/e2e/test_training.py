@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import psutil
@@ -16,27 +15,21 @@ from rlfactory.trainer.episode.policies import PolicyConfig
 from rlfactory.trainer.record.runlog import RunLog, read_lines
 from rlfactory.trainer.run.warm_start import WINDOW
 from rlfactory.trainer.verl.checkpoint import CheckpointPolicy
+from tests.commands import RLFACTORY, SHORT_PHONE, assert_checkpoint_plays, assert_finished
 
 pytestmark = [pytest.mark.train, pytest.mark.timeout(900)]
 
 SHORT = (
-    "rlfactory.service.phones=8",
-    "rlfactory.warm_start.episodes=64",
-    "rlfactory.warm_start.batch=8",
-    "rlfactory.warm_start.micro_batch=8",
+    *SHORT_PHONE,
     "rlfactory.warm_start.lessons=[{sloppiness: 0.5, steps: 99, until_loss: 100, lr: 1.0e-3, lr_warmup_steps: 1}]",
-    "data.episodes.validation.count=8",
-    "data.val_batch_size=8",
     "trainer.save_freq=1",
-    "rlfactory.stall_timeout_s=600",  # a busy machine is no failure
 )
 
 
 def start(runs: Path, *arguments: str, deaf: bool = False) -> subprocess.Popen[str]:
     """Start a run; `deaf`: to SIGINT, as a shell starts what is to run in the background."""
     command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"] if deaf else []
-    command += [sys.executable, "-m", "rlfactory", "train", "tiny_phone", "--runs", str(runs), "--name", "short"]
-    command += ["--transport", "adb"]
+    command += [*RLFACTORY, "train", "tiny_phone", "--runs", str(runs), "--name", "short", "--transport", "adb"]
     return subprocess.Popen(
         [*command, *arguments, *SHORT], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
     )
@@ -50,12 +43,14 @@ def test_a_run_over_adb_stopped_by_ctrl_c_leaves_nothing_running_and_goes_on_to_
     process = start(tmp_path, "--resume", f"trainer.total_training_steps={saved + 1}", f"trainer.test_freq={saved + 1}")
     output, _ = process.communicate()
     assert process.returncode == 0, output
-    log = assert_finished(tmp_path, steps=saved + 1)
+    log = RunLog(tmp_path / "short")
+    assert_finished(log, steps=saved + 1, transport="adb")
     assert [record.step for record in log.steps()][-1] == saved + 1
     assert len(list(read_lines(log.logs / "lesson-0.jsonl"))) == WINDOW  # so easily pleased, the lesson ends early
     assert "held-out success" in output
     assert (log.folder / "report.html").exists()
-    assert_checkpoint_plays(log.policy)
+    assert CheckpointPolicy(folder=log.policy, config=PolicyConfig()).screen_px == (480, 800)  # as in training
+    assert assert_checkpoint_plays(log.policy, "tiny", "--ablate", "image")["ablation"] == "image"
 
 
 def test_a_background_job_that_is_told_to_end_leaves_nothing_running(tmp_path: Path) -> None:
@@ -70,17 +65,6 @@ def test_a_background_job_that_is_told_to_end_leaves_nothing_running(tmp_path: P
     assert process.returncode == 130, rest
     _, alive = psutil.wait_procs(family, timeout=30)
     assert [child.name() for child in alive] == []
-
-
-def assert_finished(runs: Path, *, steps: int) -> RunLog:
-    log = RunLog(runs / "short")
-    summary = log.summary()
-    assert summary is not None
-    assert (summary.status, summary.steps, summary.transport) == ("finished", steps, "adb")
-    assert summary.infra_dropped == 0
-    assert summary.rollout_train_prob_diff_max is not None
-    assert summary.rollout_train_prob_diff_max < 2e-3
-    return log
 
 
 def stop_at_step(step: int, runs: Path) -> int:
@@ -104,14 +88,3 @@ def stop_at_step(step: int, runs: Path) -> int:
     saved = int((runs / "short" / "checkpoints" / "latest_checkpointed_iteration.txt").read_text())
     assert saved >= 1
     return saved
-
-
-def assert_checkpoint_plays(policy: Path) -> None:
-    assert CheckpointPolicy(folder=policy, config=PolicyConfig()).screen_px == (480, 800)  # as in training
-    command = [sys.executable, "-m", "rlfactory", "eval", "--policy", f"checkpoint:{policy}", "--json"]
-    options = ["--suite", "tiny", "--episodes", "4", "--ablate", "image"]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
-    assert (result["episodes"], result["ablation"], result["infra_dropped"]) == (4, "image", 0)
-    assert result["step_ms"]["generate"] > 0

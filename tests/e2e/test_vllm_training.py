@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("verl", reason="needs the train extra")
+from tests.commands import output_of
 from tests.e2e.vllm_run import assert_weights_change, train_short
 
 pytestmark = [pytest.mark.train, pytest.mark.vllm, pytest.mark.timeout(1800)]
@@ -31,9 +31,6 @@ def test_three_steps_by_verls_server_which_gets_the_weights_of_each(tmp_path: Pa
 
 
 def test_vllm_and_our_engine_give_the_same_tokens_the_same_log_probs() -> None:
-    command = [sys.executable, "-m", "benchmarks.engines", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    agreement = json.loads(done.stdout)["agreement"]
+    agreement = json.loads(output_of(sys.executable, "-m", "benchmarks.engines", "--json"))["agreement"]
     assert [row["images"] for row in agreement] == [0, 1, 2]
     assert all(max(row["vllm_engine"], row["vllm_transformers"]) < 1e-4 for row in agreement), agreement

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the train extra")
 pytest.importorskip("verl", reason="needs the train extra")
+from tests.commands import output_of
 from tests.e2e.vllm_run import assert_weights_change, train_short
 
 pytestmark = [pytest.mark.train, pytest.mark.gpu, pytest.mark.timeout(1800)]
@@ -54,10 +54,8 @@ def test_three_steps_by_verls_server_which_gets_the_weights_of_each(
 
 @pytest.mark.parametrize(("dtype", "limit"), [("float32", 1e-3), ("bfloat16", 0.1)])
 def test_vllm_and_transformers_give_the_same_tokens_the_same_chances(dtype: str, limit: float) -> None:
-    command = [sys.executable, "-m", "benchmarks.engines", "--device", "cuda", "--dtype", dtype, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout.splitlines()[-1])
+    printed = output_of(sys.executable, "-m", "benchmarks.engines", "--device", "cuda", "--dtype", dtype, "--json")
+    figures = json.loads(printed.splitlines()[-1])
     keep(f"engines-{dtype}", figures)
     assert [row["images"] for row in figures["agreement"]] == [0, 1, 2]
     assert all(row["vllm_transformers_prob"] < limit for row in figures["agreement"]), figures

@@ -6,31 +6,29 @@ import os
 import signal
 from dataclasses import replace
 
-import numpy as np
 import psutil
 import pytest
 
 from rlfactory.emulators.adb.client import AdbClient
 from rlfactory.emulators.adb.console import EmulatorConsole
 from rlfactory.emulators.adb.device import AdbDevice
-from rlfactory.emulators.device.device import Device, ImageSpec, OpenApp, Tap
+from rlfactory.emulators.device.device import Device, OpenApp, Tap
 from rlfactory.emulators.device.errors import DeviceError, DeviceUnsupported
-from rlfactory.emulators.pool import PhoneState, Pool, PoolConfig
-from rlfactory.emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.pool import Pool, PoolConfig
 from rlfactory.emulators.sources.attached import AttachedSource
 from rlfactory.emulators.sources.hosted import ProcessSource, start_worker
-
-SMALL = PhoneConfig(width_px=270, height_px=600)
-T = 30.0
+from tests.emulators.sources.hosted_phones import (
+    SMALL,
+    T,
+    all_free,
+    assert_leased_reset_and_forked,
+    assert_replaced_when_killed,
+)
 
 
 def children() -> set[psutil.Process]:
     """Direct children of ours that still run."""
     return {each for each in psutil.Process().children() if each.status() != psutil.STATUS_ZOMBIE}
-
-
-def all_free(pool: Pool) -> bool:
-    return all(status.state is PhoneState.FREE for status in pool.status())
 
 
 def console_of(device: Device) -> EmulatorConsole:
@@ -39,41 +37,15 @@ def console_of(device: Device) -> EmulatorConsole:
 
 async def test_phones_in_processes_are_leased_reset_and_forked(eventually) -> None:
     before = children()
-    async with Pool(ProcessSource(SMALL, phones_per_host=2), PoolConfig(phones=3)) as pool:
-        await eventually(lambda: all_free(pool))
+    async with Pool(ProcessSource(SMALL, phones_per_host=2), PoolConfig(phones=4)) as pool:
+        await assert_leased_reset_and_forked(pool, eventually)
         assert len(children() - before) == 3  # an adb server and two hosts
-        async with pool.lease(timeout_s=T) as first:
-            await first.device.act(OpenApp("Settings"), timeout_s=T)
-            await first.device.push("/sdcard/trace", b"x", timeout_s=T)
-            assert (await first.device.observe(ImageSpec(), with_tree=True, timeout_s=T)).tree is not None
-            if any(status.state is PhoneState.FREE for status in pool.status()):
-                snapshot = await first.device.save_snapshot(timeout_s=T)
-                async with pool.lease(timeout_s=T) as other:
-                    if other.host == first.host:
-                        await other.device.load_snapshot(snapshot, timeout_s=T)
-                        assert np.array_equal(
-                            await other.device.screenshot(timeout_s=T), await first.device.screenshot(timeout_s=T)
-                        )
-                    else:
-                        with pytest.raises(DeviceError, match="no snapshot"):
-                            await other.device.load_snapshot(snapshot, timeout_s=T)
-        await eventually(lambda: all_free(pool))
-        for _ in range(3):
-            lease = await pool.acquire(timeout_s=T)
-            assert "files/trace" not in await lease.device.state(timeout_s=T)
     assert children() == before
 
 
 async def test_a_killed_phone_is_replaced(eventually) -> None:
     async with Pool(ProcessSource(SMALL), PoolConfig(phones=2, backoff_s=0.01)) as pool:
-        async with pool.lease(timeout_s=T) as bystander:
-            with pytest.raises(DeviceError):
-                async with pool.lease(timeout_s=T) as lease:
-                    await console_of(lease.device).kill()
-                    await lease.device.act(Tap(1, 1), timeout_s=T)
-            await bystander.device.act(Tap(1, 1), timeout_s=T)
-        await eventually(lambda: all_free(pool))
-        assert sum(status.failures for status in pool.status()) == 1
+        await assert_replaced_when_killed(pool, lambda lease: console_of(lease.device).kill(), eventually)
 
 
 async def test_a_killed_host_is_replaced_with_its_phones(eventually) -> None:
