@@ -37,21 +37,13 @@ class Lease:
     client: str
     golden_digest: str
     """`rlfactory.emulators.device.state.digest` of the state the phone was in when it was leased."""
+    ttl_s: float
+    """How long it lasts without being renewed."""
     _returned: asyncio.Future[Returned] = field(repr=False)
 
     @property
     def released(self) -> bool:
         return self._returned.done()
-
-
-@dataclass(eq=False)
-class _Held:
-    """A lease and its end."""
-
-    ttl_s: float
-    expires_at_s: float
-    """By the event loop's clock."""
-    timer: asyncio.TimerHandle
 
 
 @dataclass(eq=False)
@@ -73,7 +65,8 @@ class LeaseDesk:
         self._free: dict[Slot, asyncio.Future[Returned]] = {}
         """In the order in which they became free."""
         self._waiters: dict[_Waiter, None] = {}
-        self._held: dict[Lease, _Held] = {}
+        self._held: dict[Lease, asyncio.TimerHandle] = {}
+        """With what reclaims it."""
         self._held_by: Counter[str] = Counter()
         self._all_returned = asyncio.Event()
         self._all_returned.set()
@@ -92,8 +85,8 @@ class LeaseDesk:
 
     def abandon(self) -> None:
         """Forget the leases that are held: their phones are no more."""
-        for held in self._held.values():
-            held.timer.cancel()
+        for timer in self._held.values():
+            timer.cancel()
         self._held.clear()
         self._held_by.clear()
         self._all_returned.set()
@@ -140,16 +133,16 @@ class LeaseDesk:
 
     def renew(self, lease: Lease) -> None:
         """Let the lease last its whole time from now. One that has been released stays so."""
-        held = self._held.get(lease)
-        if held is not None:
-            held.expires_at_s = asyncio.get_running_loop().time() + held.ttl_s
+        if lease in self._held:
+            self._held[lease].cancel()
+            self._held[lease] = asyncio.get_running_loop().call_later(lease.ttl_s, self._reclaim, lease)
 
     def release(self, lease: Lease, returned: Returned) -> None:
         """Give a phone back. Releasing twice is harmless."""
-        held = self._held.pop(lease, None)
-        if held is None:
+        timer = self._held.pop(lease, None)
+        if timer is None:
             return
-        held.timer.cancel()
+        timer.cancel()
         self._held_by[lease.client] -= 1
         self._held_by += Counter()  # forgets the clients that hold nothing
         if not self._held:
@@ -205,26 +198,17 @@ class LeaseDesk:
             host=slot.host,
             client=waiter.client,
             golden_digest=slot.golden_digest,
+            ttl_s=waiter.ttl_s,
             _returned=self._free.pop(slot),
         )
-        loop = asyncio.get_running_loop()
-        expires_at_s = loop.time() + waiter.ttl_s
-        timer = loop.call_at(expires_at_s, self._check, lease)
-        self._held[lease] = _Held(ttl_s=waiter.ttl_s, expires_at_s=expires_at_s, timer=timer)
+        self._held[lease] = asyncio.get_running_loop().call_later(lease.ttl_s, self._reclaim, lease)
         self._held_by[waiter.client] += 1
         self._all_returned.clear()
         self._metrics.leases.inc()
         return lease
 
-    def _check(self, lease: Lease) -> None:
-        """Reclaim a lease that has run out, else look again when it would."""
-        held = self._held.get(lease)
-        if held is None:
-            return
-        loop = asyncio.get_running_loop()
-        if loop.time() < held.expires_at_s:
-            held.timer = loop.call_at(held.expires_at_s, self._check, lease)
-            return
+    def _reclaim(self, lease: Lease) -> None:
+        """Take back a lease that has run out."""
         self._metrics.leases_expired.inc()
         # Its client may touch the phone still; the keeper closes the device, so that such a call fails.
-        self.release(lease, Returned(f"its lease was not renewed for {held.ttl_s:g} s", fatal=True))
+        self.release(lease, Returned(f"its lease was not renewed for {lease.ttl_s:g} s", fatal=True))

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from rlfactory.emulators.device.device import Device, OpenApp, Tap
-from rlfactory.emulators.device.errors import DeviceError, DeviceLost, PoolExhausted
+from rlfactory.emulators.device.errors import DeviceError, PoolExhausted
 from rlfactory.emulators.device.state import digest
 from rlfactory.emulators.pool import PhoneState, Pool, PoolConfig
 from rlfactory.emulators.sources.direct import DirectDevice
@@ -88,20 +88,6 @@ async def test_a_client_that_is_cancelled_leaves_no_phone_leased(eventually) -> 
             pass
 
 
-async def test_a_broken_phone_is_replaced() -> None:
-    source = TroubledSource()
-    async with Pool(source, config(1, max_failures=1)) as pool:
-        with pytest.raises(DeviceLost):
-            async with pool.lease(timeout_s=5) as lease:
-                serial = lease.device.info.serial
-                raise DeviceLost("its process died")
-        async with pool.lease(timeout_s=5) as lease:
-            assert lease.device.info.serial != serial
-        status = pool.status()[0]
-        assert (status.failures, status.last_error) == (1, "its process died")
-        assert source.running == 1
-
-
 async def test_a_phone_that_does_not_reset_is_quarantined() -> None:
     async with Pool(TroubledSource(), config(1)) as pool:
         lease = await pool.acquire(timeout_s=5)
@@ -115,16 +101,6 @@ async def test_a_phone_that_does_not_reset_is_quarantined() -> None:
         async with pool.lease(timeout_s=5) as lease:
             assert lease.device is not first
         assert "golden state" in pool.status()[0].last_error
-
-
-async def test_starting_is_tried_again_with_growing_pauses(eventually) -> None:
-    source = TroubledSource(lambda attempt: 2 <= attempt <= 4)
-    async with Pool(source, config(2)) as pool:
-        await eventually(lambda: source.running == 2)
-        assert len(source.attempts_s) == 5
-        assert {status.failures for status in pool.status()} == {0, 3}
-        async with pool.lease(timeout_s=5), pool.lease(timeout_s=5):
-            pass
 
 
 async def test_a_pool_without_any_phone_says_why() -> None:

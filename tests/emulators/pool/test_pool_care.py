@@ -157,6 +157,8 @@ async def test_a_host_that_cannot_start_phones_is_left_in_peace_for_longer_each_
         pauses = [after - before for before, after in zip(source.attempts_s[1:6], source.attempts_s[2:7], strict=True)]
         assert [pause >= least for pause, least in zip(pauses, (0.1, 0.2, 0.2, 0.2, 0.2), strict=True)] == [True] * 5
         assert pool.summary().starts_paused_s == 0
+        assert len(source.attempts_s) == 9
+        assert sum(phone.failures for phone in pool.status()) == 5
 
 
 async def test_draining_refuses_the_new_and_waits_for_the_old() -> None:
