@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rlfactory.envs.api.types import CoordinateFrame
-from rlfactory.trainer.dialects import hermes
+from rlfactory.trainer.dialects import hermes, thinking
 from rlfactory.trainer.dialects.dialect import ParseError
 from rlfactory.trainer.dialects.phone_text import PhoneTextDialect
 from rlfactory.trainer.dialects.verbs import POINT, SWIPED, TEXT, WORDS, Slot, Verbs, act, choice, end
@@ -66,12 +66,7 @@ class MaiUi(PhoneTextDialect):
         return f"{OPEN}\n{thought}\n{CLOSE}\n{action}" if thought else action
 
     def split(self, text: str) -> tuple[str, str]:
-        thought, closed, action = text.partition(CLOSE)
-        if closed:
-            return thought.strip().removeprefix(OPEN).strip(), action
-        if text.lstrip().startswith(OPEN):
-            raise ParseError(f"{OPEN} is not closed by {CLOSE}")
-        return "", text
+        return thinking.split(text, OPEN, CLOSE)
 
     def action(self, verb: str, values: Mapping[str, Any]) -> str:
         return hermes.render(TOOL, {"action": verb, **values})

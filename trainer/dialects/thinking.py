@@ -12,18 +12,18 @@ def render(thought: str) -> str:
     return f"{OPEN}\n{thought}\n{CLOSE}\n\n" if thought else ""
 
 
-def split(text: str) -> tuple[str, str]:
+def split(text: str, opens: str = OPEN, closes: str = CLOSE) -> tuple[str, str]:
     """Return (the thought, the rest). Without a block the thought is "".
 
     A chat template may have opened the block already, so the tag at its beginning may be missing.
 
     Raises: ParseError: the block does not end.
     """
-    thought, closed, rest = text.partition(CLOSE)
+    thought, closed, rest = text.partition(closes)
     if closed:
-        return thought.strip().removeprefix(OPEN).strip(), rest
-    if text.lstrip().startswith(OPEN):
-        raise ParseError(f"{OPEN} is not closed by {CLOSE}; think less, then call a tool")
+        return thought.strip().removeprefix(opens).strip(), rest
+    if text.lstrip().startswith(opens):
+        raise ParseError(f"{opens} is not closed by {closes}; think less, then call a tool")
     return "", text
 
 

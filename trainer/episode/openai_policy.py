@@ -58,9 +58,6 @@ class OpenAIPolicy(ModelPolicy):
         )
         self._keep_images = keep_images
 
-    async def open(self) -> None:
-        """The connection is made with the first request."""
-
     async def close(self) -> None:
         await self._client.aclose()
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from rlfactory.envs.api.coordinates import ScreenSize, frame_sides
 from rlfactory.envs.api.errors import TaskError, UnknownName
@@ -23,26 +23,19 @@ DEFAULT_PATCHES: Final = 640
 """Of a screenshot where nothing bounds its pixels: 592 tokens for a tall phone."""
 
 
-class Policy(Protocol):
+class Policy(ABC):
     """Plays episodes; safe for several at once."""
 
-    @property
-    def name(self) -> str: ...
+    name: str
+    options: SessionOptions
+    """How its sessions are to be made."""
+    screen_px: tuple[int, int] | None = None
+    """Width and height of the phones it learnt on; None: it plays on any."""
 
-    @property
-    def options(self) -> SessionOptions:
-        """How its sessions are to be made."""
-        ...
-
-    @property
-    def screen_px(self) -> tuple[int, int] | None:
-        """Width and height of the phones it learnt on; None: it plays on any."""
-        ...
-
-    async def open(self) -> None:
+    async def open(self) -> None:  # noqa: B027 - some are ready as they are made
         """Get ready. Raises: TaskError: the policy cannot be had as named."""
-        ...
 
+    @abstractmethod
     async def play(self, session: RecordedSession) -> None:
         """Play until `session.over`, or give up by returning.
 
@@ -50,11 +43,9 @@ class Policy(Protocol):
             InfrastructureError: phone, service or engine failed; the episode is void.
             TaskError: the policy cannot play at all.
         """
-        ...
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027 - some hold nothing
         """Let go of everything. Never raises."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,19 +64,10 @@ class PolicyConfig:
     """Where the oracles of tasks are that do not ship with RLFactory."""
 
 
-class Unprepared:
-    """A policy that has nothing to get ready, and nothing to let go of."""
-
-    async def open(self) -> None: ...
-
-    async def close(self) -> None: ...
-
-
-class OraclePolicy(Unprepared):
+class OraclePolicy(Policy):
     """The task's own solution, found among the tasks that ship with RLFactory and those of `task_files`."""
 
     name = "oracle"
-    screen_px = None
     options = SessionOptions(with_tree=True)
 
     def __init__(self, task_files: Sequence[Path] = ()) -> None:
@@ -105,11 +87,10 @@ class OraclePolicy(Unprepared):
             session.failure = f"oracle stuck: {error}"
 
 
-class RandomPolicy(Unprepared):
+class RandomPolicy(Policy):
     """Chance: uniform over the kinds of phone action, and over their places."""
 
     name = "random"
-    screen_px = None
     options = SessionOptions()
     texts = ("", "a", "42", "hello world", "Wi-Fi")
     keys = ("HOME", "BACK", "ENTER", "DEL", "APP_SWITCH", "MENU", "VOLUME_UP")
@@ -144,7 +125,7 @@ class RandomPolicy(Unprepared):
         return ToolCall(id="0", name="phone", arguments=arguments)
 
 
-class ModelPolicy(ABC):
+class ModelPolicy(Policy):
     """A model that writes text in a dialect; the episode loop is the one that training uses."""
 
     def __init__(
@@ -154,12 +135,6 @@ class ModelPolicy(ABC):
         self.options = options
         self.screen_px = screen_px
         self._dialect = dialect
-
-    @abstractmethod
-    async def open(self) -> None: ...
-
-    @abstractmethod
-    async def close(self) -> None: ...
 
     @abstractmethod
     def begin(self, episode: str) -> Conversation:

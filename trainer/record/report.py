@@ -15,7 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from rlfactory.envs.api.errors import TaskError
-from rlfactory.trainer.record.runlog import EpisodeRecord, ImageLink, RunLog, RunSummary, StepRecord, TurnRecord
+from rlfactory.trainer.record.runlog import (
+    EpisodeRecord,
+    ImageLink,
+    RunLog,
+    RunSummary,
+    StepRecord,
+    TurnRecord,
+    replace_text,
+)
 from rlfactory.trainer.record.statistics import wilson_interval
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -45,9 +53,7 @@ def write_report(folder: Path, *, limits: ReportLimits | None = None) -> Path:
         raise TaskError(f"no run in {folder}: none of metrics.jsonl, episodes.jsonl, summary.json is there")
     page = render(folder, steps=steps, summary=summary, episodes=chosen, episodes_total=total)
     target = folder / "report.html"
-    partial = target.with_suffix(".partial")
-    partial.write_text(page, encoding="utf-8")
-    partial.replace(target)
+    replace_text(target, page)
     return target
 
 

@@ -242,9 +242,7 @@ class RunLog:
         )
 
     def write_summary(self, summary: RunSummary) -> None:
-        partial = self.summary_path.with_suffix(".partial")
-        partial.write_text(json.dumps(asdict(summary), indent=2) + "\n")
-        partial.replace(self.summary_path)
+        replace_text(self.summary_path, json.dumps(asdict(summary), indent=2) + "\n")
 
     def steps(self) -> list[StepRecord]:
         """Return the steps in order; of a step that was redone after a resume, the last record."""
@@ -272,9 +270,13 @@ def point_to_latest(folder: Path) -> None:
 
 
 def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    replace_text(path, "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows))
+
+
+def replace_text(path: Path, text: str) -> None:
     """Replace a file's content at one stroke."""
     partial = path.with_suffix(".partial")
-    partial.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows))
+    partial.write_text(text, encoding="utf-8")
     partial.replace(path)
 
 

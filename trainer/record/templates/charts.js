@@ -10,6 +10,18 @@ const Charts = (() => {
     return node;
   }
 
+  // An element of HTML; attributes and children that are null or undefined are left out.
+  function make(tag, attributes = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (key === "onclick" || key === "onchange") node[key] = value;
+      else if (value !== null && value !== undefined) node.setAttribute(key, value);
+    }
+    node.append(...children.filter((child) => child !== null && child !== undefined));
+    return node;
+  }
+  const swatch = (color) => make("i", { style: `background:${color}` });
+
   // Round steps of 1, 2, 2.5 or 5 times a power of ten, so that about `count` ticks cover [low, high].
   function ticks(low, high, count) {
     if (!(high > low)) return [low];
@@ -65,23 +77,13 @@ const Charts = (() => {
   }
 
   function legend(box, series) {
-    const list = document.createElement("div");
-    list.className = "legend";
-    for (const { name, color } of series) {
-      const item = document.createElement("span");
-      const swatch = document.createElement("i");
-      swatch.style.background = color;
-      item.append(swatch, name);
-      list.append(item);
-    }
-    box.before(list);
+    box.before(make("div", { class: "legend" }, ...series.map(({ name, color }) => make("span", {}, swatch(color), name))));
   }
 
   // A cursor that snaps to the nearest x and shows `rows(index)`: [color, name, text].
   function cursor(box, plot, xs, title, rows) {
     const line = el("line", { y1: plot.top, y2: plot.bottom, class: "cursor", visibility: "hidden" }, plot.svg);
-    const tip = document.createElement("div");
-    tip.className = "tip";
+    const tip = make("div", { class: "tip" });
     box.append(tip);
     const show = (event) => {
       const at = event.clientX - box.getBoundingClientRect().left;
@@ -103,21 +105,10 @@ const Charts = (() => {
     plot.svg.addEventListener("pointerleave", hide);
   }
 
-  function entry(color, name, text) {
-    const row = document.createElement("div"), left = document.createElement("span"), right = document.createElement("b");
-    if (color) { const swatch = document.createElement("i"); swatch.style.background = color; left.append(swatch); }
-    left.append(name);
-    right.textContent = text;
-    row.append(left, right);
-    return row;
-  }
+  const entry = (color, name, text) =>
+    make("div", {}, make("span", {}, color ? swatch(color) : null, name), make("b", {}, text));
 
-  function empty(box) {
-    const note = document.createElement("div");
-    note.className = "empty";
-    note.textContent = "not measured in this run";
-    box.replaceChildren(note);
-  }
+  const empty = (box) => box.replaceChildren(make("div", { class: "empty" }, "not measured in this run"));
 
   // series: [{name, color, values: [number|null per x], dots, bands: [[low, high]|null per x]}]
   function line(box, { xs, series, format = short, from = null, to = null, label }) {
@@ -190,5 +181,5 @@ const Charts = (() => {
 
   const padded = (xs) => [xs[0] - 0.7, ...xs, xs[xs.length - 1] + 0.7];
 
-  return { line, stack, percent, short, el };
+  return { line, stack, percent, short, el, make };
 })();

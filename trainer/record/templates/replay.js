@@ -1,15 +1,7 @@
 "use strict";
 // Plays recorded episodes: the screen with the touch drawn on it, what the model wrote token by token, the verdict.
 const Replay = (() => {
-  function make(tag, attributes = {}, ...children) {
-    const node = document.createElement(tag);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (key === "onclick" || key === "onchange") node[key] = value;
-      else if (value !== null && value !== undefined) node.setAttribute(key, value);
-    }
-    node.append(...children.filter((child) => child !== null && child !== undefined));
-    return node;
-  }
+  const { make } = Charts;
   const chip = (text, kind = "") => make("span", { class: `chip ${kind}` }, text);
   const block = (title, note, ...children) => make("div", { class: "block" }, make("h4", {}, make("span", {}, title), make("span", {}, note || "")), ...children);
 
