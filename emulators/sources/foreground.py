@@ -7,12 +7,11 @@ import json
 import os
 import signal
 
-from rich.table import Table
-
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.simulator.wire.host import PhoneHost
 from rlfactory.emulators.simulator.wire.phone_server import PhonePorts
+from rlfactory.emulators.sources.tables import plain_table
 from rlfactory.processes import event_loop
 from rlfactory.processes.malloc import keep_large_blocks
 from rlfactory.tables import print_table
@@ -55,9 +54,7 @@ def _show(phones: list[PhonePorts], *, as_json: bool) -> None:
         listing = [{"serial": each.serial, "adb_port": each.adb, "console_port": each.console} for each in phones]
         print(json.dumps({"phones": listing}), flush=True)
         return
-    table = Table(title="Simulated phones", title_justify="left")
-    for heading in ("serial", "adb port", "console port", "reach it with"):
-        table.add_column(heading)
+    table = plain_table("Simulated phones", "serial", "adb port", "console port", "reach it with")
     for each in phones:
         table.add_row(each.serial, str(each.adb), str(each.console), f"adb connect emu:{each.console},{each.adb}")
     print_table(table)

@@ -9,7 +9,7 @@ from rich.table import Table
 
 def phones_table(rows: Sequence[dict[str, object]]) -> Table:
     """Return a table of `rlfactory.emulators.sources.standing.StandingPhone`s."""
-    table = _table(f"{len(rows)} phone{'' if len(rows) == 1 else 's'}")
+    table = plain_table(f"{len(rows)} phone{'' if len(rows) == 1 else 's'}")
     table.add_column("serial", style="cyan", no_wrap=True)
     table.add_column("state", no_wrap=True)
     table.add_column("age", justify="right", no_wrap=True)
@@ -34,9 +34,7 @@ def phones_table(rows: Sequence[dict[str, object]]) -> Table:
 
 def attached_table(rows: Sequence[dict[str, object]]) -> Table:
     """Return a table of phones that adb lists."""
-    table = _table("Attached phones")
-    for heading in ("serial", "state", "model", "SDK", "screen"):
-        table.add_column(heading)
+    table = plain_table("Attached phones", "serial", "state", "model", "SDK", "screen")
     for row in rows:
         screen = f"{row['width_px']}x{row['height_px']}"
         table.add_row(str(row["serial"]), str(row["state"]), str(row["model"]), str(row["sdk"]), screen)
@@ -54,8 +52,8 @@ def duration(seconds: float) -> str:
     return f"{minutes}m {whole % 60:02d}s" if minutes else f"{whole}s"
 
 
-def _table(title: str) -> Table:
-    return Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+def plain_table(title: str, *headings: str) -> Table:
+    return Table(*headings, title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
 
 
 def _coloured(state: str) -> str:

@@ -154,15 +154,7 @@ def run_summary() -> RunSummary:
         eval_by_task_start=dict(zip(TASKS, (0.5, 0.31, 0.45), strict=True)),
         eval_by_task_end=dict(zip(TASKS, (0.98, 0.84, 0.95), strict=True)),
         wall_s=312.4,
-        phase_s={
-            "service": 2.1,
-            "demonstrations": 11.0,
-            "warm_start": 38.2,
-            "grpo_start": 41.5,
-            "eval": 30.0,
-            "grpo": 180.0,
-        }
-        | {"save": 3.1},
+        phase_s={"service": 2.1, "demonstrations": 11.0, "warm_start": 38.2, "grpo": 254.6},
         steps=STEPS,
         episodes_per_step=64,
         step_s_mean=7.5,

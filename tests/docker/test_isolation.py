@@ -17,7 +17,7 @@ import pytest
 
 from rlfactory.envs.sandbox.config import SandboxConfig
 from rlfactory.envs.sandbox.sandboxes import Sandboxes
-from rlfactory.processes.docker.engine import Cell, Engine
+from rlfactory.processes.docker.engine import Cell
 from rlfactory.processes.docker.spec import CellSpec, Scope
 from tests.commands import docker, output_of, run
 
@@ -49,24 +49,18 @@ def reached(container: str, *targets: str) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    with Engine() as engine:
-        yield engine
-
-
-@pytest.fixture(scope="module")
-def cells(engine) -> Iterator[tuple[Cell, Cell]]:
+def cells(images) -> Iterator[tuple[Cell, Cell]]:
     """Two containers with a phone each."""
     spec = CellSpec(image="rlfactory-simulator", kind="simulator", scope=Scope.SERVICE, command=("--phones", "1"))
     made: list[Cell] = []
     try:
-        made += [engine.make_cell(spec), engine.make_cell(spec)]
+        made += [images.make_cell(spec), images.make_cell(spec)]
         for cell in made:
             until_open(cell.address, 5555)
         yield made[0], made[1]
     finally:
         for cell in made:
-            engine.remove_cell(cell.label)
+            images.remove_cell(cell.label)
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +151,7 @@ def test_no_container_reaches_the_world(cells, world):
         assert reached(cell.id, world) == set()
 
 
-def test_a_container_with_a_list_reaches_its_hosts_through_its_proxy_alone(engine, world):
+def test_a_container_with_a_list_reaches_its_hosts_through_its_proxy_alone(images, world):
     fetch = (
         "import sys, urllib.error, urllib.request\n"
         "try:\n    print(urllib.request.urlopen(sys.argv[1], timeout=20).status)\n"
@@ -170,9 +164,9 @@ def test_a_container_with_a_list_reaches_its_hosts_through_its_proxy_alone(engin
         command=("--phones", "1"),
         allow=("example.com:443", world),
     )
-    cell = engine.make_cell(spec)
+    cell = images.make_cell(spec)
     try:
-        assert [info.id for info in engine.cells() if info.cell == cell.label] == [cell.id], "the proxy is no cell"
+        assert [info.id for info in images.cells() if info.cell == cell.label] == [cell.id], "the proxy is no cell"
         until_open(cell.address, 5555)
         answers = {}
         for url in (f"http://{world}/", "http://10.0.0.1/", f"http://{world.removesuffix(':80')}:81/"):
@@ -182,7 +176,7 @@ def test_a_container_with_a_list_reaches_its_hosts_through_its_proxy_alone(engin
         assert all(answer.startswith("403") and "is not on the list" in answer for answer in answers.values())
         assert reached(cell.id, world) == set(), "without the proxy there is no way"
     finally:
-        engine.remove_cell(cell.label)
+        images.remove_cell(cell.label)
     assert docker("ps", "-aq", "--filter", f"name={cell.name}") == ""
 
 
@@ -225,7 +219,7 @@ def test_a_container_has_no_docker_socket_no_privileges_and_nothing_to_write_to(
         assert inside(cell, "sh", "-c", f"echo x > {path}").returncode, f"{path} was written"
 
 
-def test_no_port_of_a_phone_is_published(engine, cells):
+def test_no_port_of_a_phone_is_published(cells):
     for cell in cells:
         (inspected,) = json.loads(docker("inspect", cell.id))
         assert not inspected["HostConfig"]["PortBindings"]

@@ -7,12 +7,12 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-import docker
 import pytest
 
 from rlfactory.envs.sandbox.config import SandboxConfig
 from rlfactory.envs.sandbox.sandboxes import GRACE_S, Interpreter, RunStatus, Sandboxes
 from rlfactory.processes.docker.spec import LABEL_KIND, ContainerLimits
+from tests.commands import docker
 
 pytestmark = pytest.mark.docker
 
@@ -147,15 +147,11 @@ async def test_nothing_is_left_when_sandboxes_close():
     sandboxes = Sandboxes(SandboxConfig(spares=1))
     opened = await asyncio.gather(sandboxes.open(), sandboxes.open())
     assert (await opened[0].run("1", timeout_s=10)).output == "1\n"
-    names = {each.name for each in _containers()}
-    assert len(names) >= 2
+    ours = containers()
+    assert len(ours) >= 2
     await sandboxes.close()
-    assert not names & {each.name for each in _containers()}
+    assert not ours & containers()
 
 
-def _containers() -> list[docker.models.containers.Container]:
-    client = docker.from_env()
-    try:
-        return list(client.containers.list(all=True, filters={"label": f"{LABEL_KIND}=sandbox"}))
-    finally:
-        client.close()
+def containers() -> set[str]:
+    return set(docker("ps", "-aq", "--filter", f"label={LABEL_KIND}=sandbox").split())
