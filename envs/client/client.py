@@ -50,8 +50,8 @@ NOT_ANSWERED: Final = (
     grpc.StatusCode.DEADLINE_EXCEEDED,
     grpc.StatusCode.CANCELLED,  # by gRPC itself, before the service has seen the call
 )
-CROWDED: Final = "Concurrent RPC limit"
-"""What gRPC says of a service with too many calls under way."""
+NOT_ANSWERED_WORDS: Final = ("Concurrent RPC limit", "Internal error from Core")
+"""What gRPC says of a service with too many calls under way, and when a connection breaks as something is written."""
 CLOSE_PATIENCE_S: Final = 3.0
 """A service that is gone has no session to keep."""
 DEADLINE_SLACK_S: Final = 5.0
@@ -178,7 +178,7 @@ class EnvClient:
                 ("grpc.max_send_message_length", self.config.max_message_bytes),
                 ("grpc.enable_retries", 0),
                 ("grpc.initial_reconnect_backoff_ms", 100),
-                ("grpc.max_reconnect_backoff_ms", 500),
+                ("grpc.max_reconnect_backoff_ms", 300),
                 *KEEPALIVE,
             ),
         )
@@ -420,9 +420,8 @@ def _is_transport_failure(error: grpc.aio.AioRpcError) -> bool:
     """Tell whether no server answered: such a call may be repeated if it is idempotent."""
     if from_metadata("", _metadata(error)) is not None:
         return False
-    if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED:
-        return CROWDED in (error.details() or "")
-    return error.code() in NOT_ANSWERED
+    details = error.details() or ""
+    return error.code() in NOT_ANSWERED or any(words in details for words in NOT_ANSWERED_WORDS)
 
 
 def _metadata(error: grpc.aio.AioRpcError) -> list[tuple[str, str | bytes]]:

@@ -24,7 +24,7 @@ class Limits:
     """Of one screenshot; larger ones are scaled down."""
     max_request_bytes: int = 2 << 20
     """Of one step. A message of more than twice as much ends its call, or its whole stream."""
-    max_unwritten_bytes: int = 64 << 20
+    max_unwritten_bytes: int = 32 << 20
     """Of answers that clients have not taken yet; beyond that, answers wait to be made."""
     max_lease_s: float = 3600.0
     max_step_timeout_s: float = 300.0
@@ -70,3 +70,8 @@ def bounded(options: SessionOptions, limits: Limits) -> SessionOptions:
         lease_s=min(options.lease_s, limits.max_lease_s),
         step_timeout_s=min(options.step_timeout_s, limits.max_step_timeout_s),
     )
+
+
+def share(total: int, tenants: int) -> int:
+    """Return the most that one tenant may have of what all share: half of an even part is kept for each other one."""
+    return total - (tenants - 1) * (total // (2 * tenants))

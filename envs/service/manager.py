@@ -30,7 +30,7 @@ from rlfactory.envs.service.concurrency import all_or_none, forget_snapshot, to_
 from rlfactory.envs.service.events import EventBus, EventKind
 from rlfactory.envs.service.goldens import EpisodeKey, Goldens
 from rlfactory.envs.service.idempotency import NamedRequests, checked_id
-from rlfactory.envs.service.limits import Limits, bounded
+from rlfactory.envs.service.limits import Limits, bounded, share
 from rlfactory.envs.service.metrics import ServiceMetrics
 from rlfactory.envs.service.services import Services
 from rlfactory.envs.service.session import Episode, HeldPhone, Session, StoredStep
@@ -91,7 +91,7 @@ class SessionManager:
         self.events = EventBus(max_watchers=limits.max_watchers, queue=limits.watch_queue, tenants=tenants)
         self.metrics = metrics or ServiceMetrics()
         self.draining = False
-        self._max_of_tenant = limits.max_sessions - (tenants - 1) * (limits.max_sessions // (2 * tenants))
+        self._max_of_tenant = share(limits.max_sessions, tenants)
         self._tools = tools
         self._rubric = rubric or Rubric()
         self._runtime = runtime or ToolRuntime()

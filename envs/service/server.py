@@ -21,7 +21,7 @@ from rlfactory.emulators.pool import PhoneSource, Pool, PoolConfig, PoolMetrics
 from rlfactory.envs.rewards.rubric import Rubric
 from rlfactory.envs.service import health
 from rlfactory.envs.service.authentication import TokenInterceptor
-from rlfactory.envs.service.limits import Limits
+from rlfactory.envs.service.limits import Limits, share
 from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.metrics import ServiceMetrics
 from rlfactory.envs.service.servicer import SERVICE, EnvService
@@ -38,6 +38,8 @@ from rlfactory.envs.wire.trust import ServerTrust
 log = logging.getLogger(__name__)
 
 SERVICE_NAME: Final = SERVICE.full_name
+MAX_CALLS: Final = 2048
+"""Of one tenant at a time; a stream of steps is one."""
 KEEPALIVE: Final = (
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 10_000),
@@ -89,7 +91,9 @@ class EnvServer:
         self.address = ""
         """host:port, once it listens."""
         self._health = health.HealthChecks()
-        self._service = EnvService(manager)
+        self._service = EnvService(
+            manager, max_calls=min(MAX_CALLS, share(config.max_concurrent_calls, config.trust.parties))
+        )
         self._server: grpc.aio.Server | None = None
 
     async def start(self) -> None:

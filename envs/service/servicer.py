@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.metadata
 import logging
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict
 from functools import wraps
@@ -15,7 +17,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.pool import PhoneState, PhoneStatus
-from rlfactory.envs.api.errors import Blame, InfrastructureError, RLFactoryError
+from rlfactory.envs.api.errors import Blame, InfrastructureError, LimitExceeded, RLFactoryError, TaskError
 from rlfactory.envs.service import access_log
 from rlfactory.envs.service.authentication import TENANT
 from rlfactory.envs.service.manager import SessionManager
@@ -32,6 +34,8 @@ Request = TypeVar("Request")
 Response = TypeVar("Response")
 Method = Callable[["EnvService", Request, "Context"], Awaitable[Response]]
 
+REQUEST_WITHIN_S: Final = 10.0
+"""A call that has not said by then what it asks is ended."""
 SERVICE: Final = pb.DESCRIPTOR.services_by_name["EnvService"]
 METHODS: Final = SERVICE.methods_by_name
 
@@ -82,10 +86,15 @@ async def _abort(context: Context, method: str, error: RLFactoryError) -> NoRetu
 class EnvService:
     """Serves the sessions of one manager. Holds no state of its own but the streams that are open."""
 
-    def __init__(self, manager: SessionManager) -> None:
+    def __init__(self, manager: SessionManager, *, max_calls: int) -> None:
+        """Args: max_calls: of one tenant at a time."""
         self._manager = manager
+        self._max_calls = max_calls
+        self._calls: Counter[str] = Counter()
         self._started_s = time.monotonic()
         self._step_streams: set[StepStream] = set()
+        self._listings: dict[tuple[str, str], bytes] = {}
+        """Of the tasks of a suite and split, serialized once."""
         self._unwritten_of: dict[str, Unwritten] = {}
         """By tenant: who does not read holds up no others."""
 
@@ -98,15 +107,43 @@ class EnvService:
 
     @property
     def handlers(self) -> grpc.GenericRpcHandler:
-        """How it is served. Methods read their requests themselves, so as to say what is wrong with them; `Step` writes
-        its answer itself, so as to know when it is written."""
-        unary = grpc.unary_unary_rpc_method_handler
-        kinds = {"Step": grpc.unary_stream_rpc_method_handler, "Watch": grpc.unary_stream_rpc_method_handler}
-        kinds["Steps"] = grpc.stream_stream_rpc_method_handler
-        methods = {
-            name: kinds.get(name, unary)(getattr(self, name), response_serializer=serialized) for name in METHODS
-        }
+        """How it is served: each method as a stream, which begins before its request and sees its answer off."""
+        serve = grpc.stream_stream_rpc_method_handler
+        methods = {name: serve(self._admitting(name), response_serializer=serialized) for name in METHODS}
         return grpc.method_handlers_generic_handler(SERVICE.full_name, methods)
+
+    def _admitting(self, name: str) -> Callable[[AsyncIterator[bytes], Context], Awaitable[None]]:
+        """Return the method, for no more calls of a tenant than are its own, and for requests that come soon."""
+        method = getattr(self, name)
+
+        async def call(requests: AsyncIterator[bytes], context: Context) -> None:
+            tenant = TENANT.get()
+            if self._calls[tenant] >= self._max_calls:
+                await _abort(context, name, LimitExceeded(f"{self._calls[tenant]} calls of this tenant are under way"))
+            self._calls[tenant] += 1
+            try:
+                if name == "Steps":
+                    await self.Steps(requests, context)
+                    return
+                try:
+                    async with asyncio.timeout(REQUEST_WITHIN_S):
+                        data = await anext(aiter(requests))
+                except (TimeoutError, StopAsyncIteration):
+                    await _abort(context, name, TaskError("no request came"))
+                answer = await method(data, context)
+                if answer is not None:
+                    await self._write(context, serialized(answer))
+            finally:
+                self._calls[tenant] -= 1
+
+        return call
+
+    async def _write(self, context: Context, data: bytes) -> None:
+        try:
+            async with self._unwritten.holding(len(data)):
+                await written(context.write(data))
+        except LimitExceeded as error:
+            await _abort(context, "answer", error)
 
     def end_step_streams(self) -> None:
         """Begin no more steps of streams; each stream ends after those under way."""
@@ -114,10 +151,15 @@ class EnvService:
             stream.end()
 
     @_answers
-    async def ListTasks(self, request: pb.ListTasksRequest, context: object) -> pb.ListTasksResponse:  # noqa: N802
+    async def ListTasks(self, request: pb.ListTasksRequest, context: object) -> bytes:  # noqa: N802
         split = convert.split_from_pb(request.split) if request.split else ""
         infos = self._manager.tasks.infos(suite=request.suite, split=split)
-        return pb.ListTasksResponse(tasks=[convert.task_to_pb(info) for info in infos])
+        if not infos:
+            return b""
+        if (request.suite, split) not in self._listings:
+            listing = pb.ListTasksResponse(tasks=[convert.task_to_pb(info) for info in infos])
+            self._listings[request.suite, split] = listing.SerializeToString()
+        return self._listings[request.suite, split]
 
     @_answers
     async def Reset(self, request: pb.ResetRequest, context: Context) -> pb.ResetResponse:  # noqa: N802
@@ -134,7 +176,7 @@ class EnvService:
     @_answers
     async def Step(self, request: pb.StepRequest, context: Context) -> None:  # noqa: N802
         answer = await self._step(request)
-        async with self._unwritten.holding(answer.size_bytes):
+        async with self._unwritten.holding(answer.size_bytes):  # repeats share their bytes until then
             await written(context.write(b"".join(answer.parts)))
 
     async def _step(self, request: pb.StepRequest) -> Answer:
@@ -204,7 +246,7 @@ class EnvService:
             starts_paused_s=pool.starts_paused_s if pool else 0.0,
         )
 
-    async def Watch(self, data: bytes, context: Context) -> AsyncIterator[pb.Event]:  # noqa: N802
+    async def Watch(self, data: bytes, context: Context) -> None:  # noqa: N802
         try:
             request: pb.WatchRequest = parsed(pb.WatchRequest, data)
             events = self._manager.events.watch(request.session, tenant=TENANT.get())
@@ -212,7 +254,7 @@ class EnvService:
             await _abort(context, "Watch", error)
         await context.send_initial_metadata((WATCHING,))  # tells the client that it misses nothing from here on
         async for event in events:
-            yield pb.Event(**asdict(event))
+            await context.write(pb.Event(**asdict(event)))
 
 
 def _phone_to_pb(phone: PhoneStatus, session: str) -> pb.Phone:

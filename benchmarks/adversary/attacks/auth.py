@@ -10,7 +10,7 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from benchmarks.adversary.arena import HOSTILE, SUMS, TEXT, Arena, goes_on, metadata
+from benchmarks.adversary.arena import HONEST, HOSTILE, SUMS, TEXT, Arena, goes_on, metadata
 from benchmarks.adversary.attack import attack, require
 from benchmarks.adversary.frames import DATA, END_HEADERS, END_STREAM, HEADERS, call_headers, frame, message, sent, wire
 from rlfactory.envs.wire.trust import AUTHORIZATION
@@ -28,11 +28,11 @@ METHODS = {
 }
 
 
-async def _crowd(arena: Arena, methods: Sequence[str], *, whole: bool) -> str:
-    """Begin 5,415 calls over 57 connections without a token; a newcomer with one must be served beside them."""
+async def _crowd(arena: Arena, methods: Sequence[str], *, whole: bool, token: str = "") -> str:
+    """Begin 5,415 calls over 57 connections; a newcomer with another token must be served beside them."""
     async with contextlib.AsyncExitStack() as stack:
         for number in range(57):
-            block = call_headers(methods[number % len(methods)])
+            block = call_headers(methods[number % len(methods)], token)
             rest = message(b"") if whole else b""
             connection = await stack.enter_async_context(wire(arena.address))
             for begin in range(1, 191, 38):  # slowly: a burst would be turned away by gRPC itself
@@ -41,9 +41,10 @@ async def _crowd(arena: Arena, methods: Sequence[str], *, whole: bool) -> str:
                 await sent(connection, b"".join(calls))
                 await asyncio.sleep(0.015)
         await asyncio.sleep(1.0)
-        for _ in range(3):
-            async with arena.session() as session:
-                await goes_on(session)
+        async with arena.client(HONEST) as client:
+            for seed in range(3):
+                async with client.session(SUMS, seed=seed, options=TEXT) as session:
+                    await goes_on(session)
     return "5,415 calls, newcomers served"
 
 
@@ -64,6 +65,13 @@ async def half_open_reflection(arena: Arena) -> str:
     """Begin 5,415 calls of reflection, health checks and methods that do not exist, and never send their messages."""
     methods = ("grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", "grpc.health.v1.Health/Check", "x.Y/Z")
     return await _crowd(arena, methods, whole=False)
+
+
+@attack("newcomers of another tenant are served", limit_s=60)
+async def half_open_with_token(arena: Arena) -> str:
+    """Begin 5,415 calls with a token, and never send their messages."""
+    methods = ("EnvService/Steps", "EnvService/Reset", "EnvService/Watch", "EnvService/Step")
+    return await _crowd(arena, methods, whole=False, token=HOSTILE)
 
 
 @attack("UNAUTHENTICATED, every one")

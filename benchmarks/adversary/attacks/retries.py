@@ -130,8 +130,8 @@ async def orphaned_steps(arena: Arena) -> str:
 
 @attack("the leases are renewed after it", limit_s=45)
 async def lease_through_outage(arena: Arena) -> str:
-    """Be away for 2 s while idle sessions hold leases of 4 s, then stay idle for 5 s."""
-    options = SessionOptions(with_image=False, lease_s=4.0)
+    """Be away for 2 s while idle sessions hold leases of 5 s, then stay idle for 5 s."""
+    options = SessionOptions(with_image=False, lease_s=5.0)
     async with _behind_proxy(arena) as (proxy, client), contextlib.AsyncExitStack() as stack:
         sessions = [
             await stack.enter_async_context(client.session(SUMS, seed=n, options=options)) for n in range(EPISODES)

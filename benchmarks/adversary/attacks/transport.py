@@ -10,7 +10,7 @@ import struct
 
 import grpc
 
-from benchmarks.adversary.arena import HOSTILE, SUMS, TEXT, Arena, call, goes_on, metadata, until
+from benchmarks.adversary.arena import HONEST, HOSTILE, SUMS, TEXT, Arena, call, goes_on, metadata, until
 from benchmarks.adversary.attack import attack, require
 from benchmarks.adversary.frames import (
     CONTINUATION,
@@ -36,8 +36,8 @@ BIG = 1_150_000
 
 
 async def _serves(arena: Arena) -> None:
-    """Raises: Broke: a newcomer is not served."""
-    async with arena.session() as session:
+    """Raises: Broke: a newcomer of another tenant is not served."""
+    async with arena.client(HONEST) as client, client.session(SUMS, seed=9, options=TEXT) as session:
         await goes_on(session)
 
 
