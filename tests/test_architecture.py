@@ -18,6 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("emulators", "envs", "trainer", "processes")
+OTHERS = ("tests", "benchmarks", "containers", "scripts")
 GENERATED = ("envs/wire/v1/", "emulators/adb/controller/")
 MOST_IMPORTS_IN_FUNCTIONS = 40
 MOST_FILES_IN_A_FOLDER = 20
@@ -30,9 +31,10 @@ def graph() -> grimp.ImportGraph:
     return grimp.build_graph("rlfactory", exclude_type_checking_imports=True, cache_dir=None)
 
 
-def sources(*folders: str) -> list[Path]:
-    """Return the Python files below the folders, from the root of the repository, generated ones left out."""
-    files = (file.relative_to(ROOT) for folder in folders for file in sorted((ROOT / folder).rglob("*.py")))
+def sources(*folders: str, pattern: str = "*.py") -> list[Path]:
+    """Return the files below the folders, from the root of the repository, generated ones left out."""
+    files = (file.relative_to(ROOT) for folder in folders for file in sorted((ROOT / folder).rglob(pattern)))
+    files = (file for file in files if (ROOT / file).is_file() and "__pycache__" not in file.parts)
     return [file for file in files if not file.as_posix().startswith(GENERATED)]
 
 
@@ -68,12 +70,12 @@ def test_imports_inside_functions_are_few() -> None:
 
 
 def test_no_folder_is_crowded() -> None:
-    counts = Counter(file.parent.as_posix() for file in sources(*PACKAGES, "tests", "benchmarks"))
+    counts = Counter(file.parent.as_posix() for file in sources(*PACKAGES, "tests", "benchmarks", pattern="*"))
     assert {folder: count for folder, count in counts.items() if count > MOST_FILES_IN_A_FOLDER} == {}
 
 
 def test_no_file_is_huge() -> None:
-    sizes = {str(file): lines_of(file) for file in sources(*PACKAGES, "tests", "benchmarks", "containers", "scripts")}
+    sizes = {str(file): lines_of(file) for file in sources(*PACKAGES, *OTHERS, pattern="*")}
     assert {file: size for file, size in sizes.items() if size > MOST_LINES} == {}
 
 

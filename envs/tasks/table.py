@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,16 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def read_table(module: str, name: str) -> Any:
     """Return the table `name` in the folder of a module, given as its `__file__`."""
     return yaml.load(Path(module).with_name(name).read_bytes(), Loader=LOADER)
+
+
+def read_tables(module: str, folder: str) -> Mapping[str, Any]:
+    """Return the tables of a folder beside a module as one; they share no key."""
+    tables: dict[str, Any] = {}
+    for path in sorted(Path(module).with_name(folder).glob("*.yaml")):
+        table = read_table(str(path), path.name)
+        assert not tables.keys() & table.keys()
+        tables |= table
+    return tables
 
 
 def frozen(value: Any) -> Any:

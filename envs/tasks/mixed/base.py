@@ -11,8 +11,10 @@ from typing import Any, ClassVar, Final, Self
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.mixed.people import citizens
-from rlfactory.envs.tasks.phone import clock_flows, contact_flows, note_flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, pick
+from rlfactory.envs.tasks.phone.flows import clock as clock_flows
+from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
+from rlfactory.envs.tasks.phone.flows import notes as note_flows
 from rlfactory.envs.tasks.phone.notes import Note, draw_notes, seed_notes
 from rlfactory.envs.tasks.phone.pools import Person
 from rlfactory.envs.tasks.phone.reading import holds_text

@@ -14,8 +14,8 @@ from rlfactory.envs.tasks.mixed.databases import Ride
 from rlfactory.envs.tasks.mixed.directory import DirectoryIndex, Entry, made_directory
 from rlfactory.envs.tasks.mixed.querying import SQL, first_train
 from rlfactory.envs.tasks.mixed.searching import LOOKUP
-from rlfactory.envs.tasks.phone import clock_flows
 from rlfactory.envs.tasks.phone.clock import rings
+from rlfactory.envs.tasks.phone.flows import clock as clock_flows
 from rlfactory.envs.tasks.search_qa.question import SEARCH
 from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver

@@ -12,9 +12,11 @@ from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.mixed import databases
 from rlfactory.envs.tasks.mixed.base import CLOCK, CONTACTS, NOTES, MixedTask, named, written
 from rlfactory.envs.tasks.mixed.databases import BEST, TWINS, YEAR, Clientele, Ride, Spending, Table
-from rlfactory.envs.tasks.phone import clock_flows, contact_flows, note_flows
 from rlfactory.envs.tasks.phone.clock import rings
 from rlfactory.envs.tasks.phone.contacts import contact_pattern, is_created
+from rlfactory.envs.tasks.phone.flows import clock as clock_flows
+from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
+from rlfactory.envs.tasks.phone.flows import notes as note_flows
 from rlfactory.envs.tasks.phone.pools import Person
 from rlfactory.envs.tasks.phone.times import Time
 from rlfactory.envs.tasks.task import Outcome

@@ -11,9 +11,11 @@ from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.mixed import directory
 from rlfactory.envs.tasks.mixed.base import CLOCK, CONTACTS, NOTES, MixedTask, named, written
 from rlfactory.envs.tasks.mixed.directory import DirectoryIndex, Entry, made_directory
-from rlfactory.envs.tasks.phone import clock_flows, contact_flows, note_flows
 from rlfactory.envs.tasks.phone.clock import rings
 from rlfactory.envs.tasks.phone.contacts import contact_pattern, is_created, is_saved
+from rlfactory.envs.tasks.phone.flows import clock as clock_flows
+from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
+from rlfactory.envs.tasks.phone.flows import notes as note_flows
 from rlfactory.envs.tasks.phone.pools import Person
 from rlfactory.envs.tasks.search_qa.question import SEARCH
 from rlfactory.envs.tasks.task import Outcome

@@ -13,7 +13,7 @@ from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.errors import CommandFailed
 from rlfactory.emulators.device.state import DeviceState
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.table import frozen, read_table
+from rlfactory.envs.tasks.table import frozen, read_tables
 from rlfactory.envs.tasks.task import Check, Outcome, Task
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
@@ -30,8 +30,9 @@ ALWAYS_ALLOWED = ("foreground",)
 class PhoneTask(Task):
     """A template whose goal is one of its split's wordings, filled in with its parameters."""
 
-    templates: ClassVar[Mapping[str, Mapping[str, Any]]] = read_table(__file__, "templates.yaml")
-    """Of the suite, by name: description, wordings, perhaps turns. A class of such a name has them from there."""
+    templates: ClassVar[Mapping[str, Mapping[str, Any]]] = read_tables(__file__, "templates")
+    """Of the suite, by name: what each is in one line, its turns where it needs more than its kind, and by split how
+    its goal is worded (it has the splits that it has wordings for). A class of such a name has them from there."""
     holds_untouched: ClassVar[bool] = False
     """A "verify" variant: nothing has to be done, and saying so by `finish` is the job."""
     wordings: ClassVar[Pool[str]]

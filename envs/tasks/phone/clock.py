@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone import clock_flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, literal, pick, sample
+from rlfactory.envs.tasks.phone.flows import clock as clock_flows
 from rlfactory.envs.tasks.phone.pools import ALARM_LABELS
 from rlfactory.envs.tasks.phone.reading import alarms_at
 from rlfactory.envs.tasks.phone.seeding import SeedAlarm, seed_alarms

@@ -9,10 +9,13 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone import clock_flows, contact_flows, flows, note_flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, flag, literal, run, same_answer
 from rlfactory.envs.tasks.phone.clock import rings
 from rlfactory.envs.tasks.phone.contacts import contact_pattern, is_created
+from rlfactory.envs.tasks.phone.flows import clock as clock_flows
+from rlfactory.envs.tasks.phone.flows import common as flows
+from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
+from rlfactory.envs.tasks.phone.flows import notes as note_flows
 from rlfactory.envs.tasks.phone.notes import Note, draw_notes, seed_notes
 from rlfactory.envs.tasks.phone.pools import Person, people
 from rlfactory.envs.tasks.phone.reading import contact_names, holds_text

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone import contact_flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, literal, same_answer
+from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
 from rlfactory.envs.tasks.phone.pools import Person, number, people
 from rlfactory.envs.tasks.phone.reading import contact_names, contact_numbers
 from rlfactory.envs.tasks.phone.seeding import seed_contacts

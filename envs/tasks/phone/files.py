@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone import file_flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, literal, pick, same_answer, sample
+from rlfactory.envs.tasks.phone.flows import files as file_flows
 from rlfactory.envs.tasks.phone.pools import FILE_STEMS, FILE_TYPES, FOLDERS, POOLS
 from rlfactory.envs.tasks.phone.reading import file_key, holds_text
 from rlfactory.envs.tasks.phone.seeding import SeedFile, seed_files

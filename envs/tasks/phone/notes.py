@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone import note_flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, literal, pick, same_answer, sample
+from rlfactory.envs.tasks.phone.flows import notes as note_flows
 from rlfactory.envs.tasks.phone.pools import FOLDERS, NOTE_NAMES, NOTE_TEXTS
 from rlfactory.envs.tasks.phone.reading import NOTES_FOLDER, holds_text, note_key
 from rlfactory.envs.tasks.phone.seeding import SeedFile, seed_files

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone import flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, flag, pick, run, same_answer, sample
+from rlfactory.envs.tasks.phone.flows import common as flows
 from rlfactory.envs.tasks.phone.pools import DEVICE_NAMES, POOLS, pool_of
 from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver

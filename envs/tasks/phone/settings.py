@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone import flows
 from rlfactory.envs.tasks.phone.base import PhoneTask, flag, run
+from rlfactory.envs.tasks.phone.flows import common as flows
 from rlfactory.envs.tasks.task import Outcome, variant
 from rlfactory.envs.tasks.ui_driver import UiDriver
 

@@ -14,7 +14,9 @@ from rlfactory.envs.tasks.mixed import MIXED_TASKS
 from rlfactory.envs.tasks.mixed.databases import BEST_EVER, BIGGEST, TWINS
 from rlfactory.envs.tasks.mixed.directory import Entry, made_directory
 from rlfactory.envs.tasks.mixed.people import TOWNS
-from rlfactory.envs.tasks.phone import clock_flows, contact_flows, note_flows
+from rlfactory.envs.tasks.phone.flows import clock as clock_flows
+from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
+from rlfactory.envs.tasks.phone.flows import notes as note_flows
 from rlfactory.envs.tasks.phone.pools import Person
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.ui_driver import UiDriver

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlfactory.envs.tasks.phone.flows import back_until, find, find_and_tap, titles
+from rlfactory.envs.tasks.phone.flows.common import back_until, find, find_and_tap, titles
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
 NOTES = "net.gsantner.markor"

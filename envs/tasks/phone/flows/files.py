@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlfactory.envs.tasks.phone.flows import find, find_and_tap
+from rlfactory.envs.tasks.phone.flows.common import find, find_and_tap
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
 FILES = "com.google.android.documentsui"

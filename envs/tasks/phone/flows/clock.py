@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlfactory.envs.tasks.phone.flows import find_and_tap
+from rlfactory.envs.tasks.phone.flows.common import find_and_tap
 from rlfactory.envs.tasks.phone.times import Time
 from rlfactory.envs.tasks.ui_driver import UiDriver
 

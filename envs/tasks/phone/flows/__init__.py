@@ -1,0 +1,1 @@
+"""How the oracles get about in each app. They go by what is on the screen only."""
