@@ -1,0 +1,100 @@
+"""What clients and models can hold, wait for and repeat: the parts that `benchmarks.adversary` attacks together."""
+
+import asyncio
+import time
+
+import pytest
+
+from rlfactory.envs.api.errors import OutOfOrder
+from rlfactory.envs.service.idempotency import AtMostOnce, NamedRequests
+from rlfactory.envs.service.limits import share
+from rlfactory.envs.service.step_stream import Unwritten
+from rlfactory.envs.tools.runtime.fair_places import FairPlaces
+from rlfactory.envs.tools.sql.statement import bare
+from rlfactory.envs.wire.encoding import Answer, outcomes
+from rlfactory.envs.wire.v1 import env_pb2 as pb
+
+
+def test_a_fence_that_never_closes_is_read_in_no_time():
+    begun_s = time.perf_counter()
+    assert bare("```" + "\n" * 19_990 + "x").endswith("x")
+    assert time.perf_counter() - begun_s < 0.1
+    assert bare("```sql  \nSELECT 1;\n```") == bare("```\nSELECT 1\n```") == "SELECT 1"
+
+
+async def test_of_those_who_wait_the_one_that_has_used_least_is_next():
+    places, order = FairPlaces(1), []
+
+    async def use(user, seconds=0.0):
+        async with places.place(user):
+            order.append(user)
+            await asyncio.sleep(seconds)
+
+    await use("busy", 0.2)
+    await asyncio.gather(*map(use, ("busy", "busy", "new", "new")))
+    assert order == ["busy", "busy", "new", "new", "busy"]
+
+
+async def test_answers_wait_until_others_are_written():
+    unwritten, let_in = Unwritten(100), []
+
+    async def answer(name, size):
+        async with unwritten.holding(size):
+            let_in.append(name)
+
+    async with unwritten.holding(90):
+        waiting = [asyncio.create_task(answer("large", 500)), asyncio.create_task(answer("small", 1))]
+        await asyncio.sleep(0)
+        assert let_in == []
+        waiting[0].cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        assert let_in == ["small"]
+    await answer("large", 500)
+    assert unwritten.bytes == 0
+
+
+async def test_a_named_request_is_carried_out_once_and_undone_when_nobody_wants_it(eventually):
+    done, undone, gate = [], [], asyncio.Event()
+
+    async def work():
+        done.append(len(done))
+        await gate.wait()
+        return done[-1]
+
+    async def undo(result):
+        undone.append(result)
+
+    requests = NamedRequests(grace_s=0.01, undo=undo)
+    lost = asyncio.create_task(requests.run("a", "about", work))
+    again = asyncio.create_task(requests.run("a", "about", work))
+    await asyncio.sleep(0)
+    lost.cancel()
+    gate.set()
+    assert (await again, done) == (0, [0])
+    with pytest.raises(OutOfOrder, match="used already"):
+        await requests.run("a", "another", work)
+    requests.drop("a")
+    await eventually(lambda: undone == [0])
+
+
+async def test_work_that_is_cancelled_before_it_began_leaves_its_number_free():
+    once, begin = AtMostOnce(grace_s=0), asyncio.Event()
+    first = asyncio.create_task(once.run(1, "x", begin.wait))
+    await asyncio.sleep(0)
+    await once.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+    begin.set()
+    assert await once.run(1, "y", begin.wait)
+
+
+def test_outcomes_of_serialized_parts_are_one_message():
+    answer = pb.StepResponse(results=[pb.ToolResult(text="x" * 300)]).SerializeToString()
+    lease = pb.StepResponse(lease_expiry_s=7.0).SerializeToString()
+    read = pb.StepsResponse.FromString(outcomes([(2**40, Answer((answer, lease))), (2, Answer((b"no",), failed=True))]))
+    assert [each.number for each in read.outcomes] == [2**40, 2]
+    assert (read.outcomes[0].response.lease_expiry_s, len(read.outcomes[0].response.results[0].text)) == (7.0, 300)
+    assert read.outcomes[1].status == b"no"
+
+
+def test_no_tenant_has_it_all():
+    assert [share(512, tenants) for tenants in (1, 2, 4)] == [512, 384, 320]
