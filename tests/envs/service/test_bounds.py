@@ -23,7 +23,8 @@ def test_a_fence_that_never_closes_is_read_in_no_time():
 
 
 async def test_of_those_who_wait_the_one_that_has_used_least_is_next():
-    places, order = FairPlaces(1), []
+    places = FairPlaces(1)
+    order: list[str] = []
 
     async def use(user, seconds=0.0):
         async with places.place(user):
@@ -36,7 +37,8 @@ async def test_of_those_who_wait_the_one_that_has_used_least_is_next():
 
 
 async def test_answers_wait_until_others_are_written():
-    unwritten, let_in = Unwritten(100), []
+    unwritten = Unwritten(100)
+    let_in: list[str] = []
 
     async def answer(name, size):
         async with unwritten.holding(size):
@@ -54,7 +56,9 @@ async def test_answers_wait_until_others_are_written():
 
 
 async def test_a_named_request_is_carried_out_once_and_undone_when_nobody_wants_it(eventually):
-    done, undone, gate = [], [], asyncio.Event()
+    done: list[int] = []
+    undone: list[int] = []
+    gate = asyncio.Event()
 
     async def work():
         done.append(len(done))
@@ -78,7 +82,8 @@ async def test_a_named_request_is_carried_out_once_and_undone_when_nobody_wants_
 
 
 async def test_work_that_is_cancelled_before_it_began_leaves_its_number_free():
-    once, begin = AtMostOnce(grace_s=0), asyncio.Event()
+    once: AtMostOnce[bool] = AtMostOnce(grace_s=0)
+    begin = asyncio.Event()
     first = asyncio.create_task(once.run(1, "x", begin.wait))
     await asyncio.sleep(0)
     await once.cancel()
