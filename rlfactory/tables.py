@@ -10,11 +10,15 @@ if TYPE_CHECKING:
 
 
 def print_table(table: Table, console: Console | None = None) -> None:
-    """Print a table; where there is no terminal, as wide as its longest row."""
+    """Print a table; where there is no terminal, as wide as its longest row, and no blanks at the ends of lines."""
     from rich.console import Console
     from rich.measure import Measurement
 
     console = console or Console(highlight=False)
-    if not console.is_terminal:
-        console.width = Measurement.get(console, console.options.update(max_width=100_000), table).maximum
-    console.print(table)
+    if console.is_terminal:
+        console.print(table)
+        return
+    console.width = Measurement.get(console, console.options.update(max_width=100_000), table).maximum
+    with console.capture() as capture:
+        console.print(table)
+    console.file.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())

@@ -66,6 +66,7 @@ async def test_the_last_caller_to_leave_cancels_the_work(eventually):
     callers[1].cancel()
     await eventually(lambda: log == ["begun", "cancelled"])
     await asyncio.gather(*callers, return_exceptions=True)
+    await eventually(lambda: once.is_new(1))  # its number is free again
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.sampled_from("ab")), max_size=30))

@@ -155,6 +155,7 @@ def test_a_phone_has_one_line_of_a_table_however_long_its_names_are(long="rlfact
     text = shown(phones_table([{**row, "age_s": 5.0, "memory_mb": 26.4, "image": long}]))
     (line,) = (line for line in text.splitlines() if "10.0.0.2:5555" in line)
     assert long in line and "x" * 90 in line.split()[-1]
+    assert [line for line in text.splitlines() if line != line.rstrip()] == []
 
 
 async def test_the_pulse_tells_how_many_phones_there_are() -> None:
