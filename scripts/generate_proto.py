@@ -13,11 +13,8 @@ SOURCES = {
     "emulators/controller/emulator_controller.proto": "emulators/adb/controller",
 }
 """Each protocol, and the folder of its Python code."""
-ENDINGS = {
-    "envs/wire/v1": ("_pb2.py", "_pb2.pyi", "_pb2_grpc.py"),
-    "emulators/adb/controller": ("_pb2.py", "_pb2.pyi"),
-}
-"""What is kept of it: of Android's controller we call three methods, which need no stub."""
+ENDINGS = ("_pb2.py", "_pb2.pyi")
+"""Stubs are made from the descriptions in these: see `envs/wire/stub.py`."""
 
 
 def main() -> int:
@@ -27,9 +24,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         generate(Path(folder))
         fresh = {
-            f"{home}/{Path(source).stem}{ending}": in_our_package(Path(folder, source.removesuffix(".proto") + ending))
+            f"{home}/{Path(source).stem}{ending}": Path(folder, source.removesuffix(".proto") + ending).read_bytes()
             for source, home in SOURCES.items()
-            for ending in ENDINGS[home]
+            for ending in ENDINGS
         }
     generated = list(fresh)
     stale = [name for name in generated if not (ROOT / name).exists() or (ROOT / name).read_bytes() != fresh[name]]
@@ -44,21 +41,12 @@ def main() -> int:
 
 
 def generate(folder: Path) -> None:
-    """Run the compiler with the Python, typing and gRPC outputs in `folder`."""
-    outputs = [f"--{kind}={folder}" for kind in ("python_out", "pyi_out", "grpc_python_out")]
+    """Run the compiler with the Python and typing outputs in `folder`."""
+    outputs = [f"--{kind}={folder}" for kind in ("python_out", "pyi_out")]
     for source in SOURCES:
         status = protoc.main(["protoc", f"-I{ROOT / 'proto'}", f"-I{_well_known()}", *outputs, source])
         if status:
             raise SystemExit(f"error: protoc ended with exit code {status}")
-
-
-def in_our_package(path: Path) -> bytes:
-    """Return generated code that imports its neighbour from where it lies with us."""
-    text = path.read_text()
-    for source, home in SOURCES.items():
-        package = source.rpartition("/")[0].replace("/", ".")
-        text = text.replace(f"from {package} import", f"from rlfactory.{home.replace('/', '.')} import")
-    return text.encode()
 
 
 def _well_known() -> Path:

@@ -7,6 +7,7 @@ import re
 import shlex
 import socket
 import subprocess
+import sys
 
 import pytest
 
@@ -48,6 +49,13 @@ def assert_one_line(done: subprocess.CompletedProcess[str], exit_code: int, word
 def test_a_slip_is_answered_by_one_line(line: str, words: str, capfd: pytest.CaptureFixture[str]) -> None:
     code = run(shlex.split(line))
     assert_one_line(subprocess.CompletedProcess(line, code, *capfd.readouterr()), 2, words)
+
+
+@pytest.mark.parametrize("missing", ["psutil", "hydra"])
+def test_training_without_its_extra_is_answered_by_one_line(missing: str) -> None:
+    code = f"import sys; sys.modules[{missing!r}] = None; from rlfactory.cli import run; sys.exit(run(['train']))"
+    done = commands.run(sys.executable, "-c", code, timeout_s=60)
+    assert_one_line(done, 2, rf"training needs {missing}.*: install rlfactory\[train\]")
 
 
 def test_unknown_task_lists_close_names() -> None:

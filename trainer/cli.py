@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.wire.trust_options import (
     Authority,
     ClientCertificate,
@@ -38,7 +39,10 @@ def train(
     runs: Annotated[Path, typer.Option(help="Where runs are kept.")] = RUNS,
 ) -> None:
     """Train an agent by a recipe."""
-    from rlfactory.trainer.run.train_view import train_in_terminal
+    try:
+        from rlfactory.trainer.run.train_view import train_in_terminal
+    except ModuleNotFoundError as error:
+        raise TaskError(f"training needs {error.name}: install rlfactory[train]") from None
 
     # A polite end goes the way of Ctrl-C, also for a shell's background job, which is born deaf to that: checkpoints
     # are kept, phones and servers are ended.

@@ -24,9 +24,9 @@ from benchmarks.adversary.attack import Broke
 from benchmarks.adversary.scene import PROBE_S, SAMPLE
 from rlfactory.envs.api.types import JSON, SessionOptions, StepResult, ToolCall
 from rlfactory.envs.client import ClientConfig, EnvClient, Session
+from rlfactory.envs.wire.stub import EnvServiceStub
 from rlfactory.envs.wire.trust import AUTHORIZATION, ClientTrust
 from rlfactory.envs.wire.trust_options import TOKEN_VARIABLE
-from rlfactory.envs.wire.v1 import env_pb2_grpc as pb_grpc
 
 HONEST: Final = "honest-token-of-the-arena-0001"
 HOSTILE: Final = "hostile-token-of-the-arena-0002"
@@ -256,7 +256,7 @@ class Arena:
         """Give the bare stub on a connection of its own, without a token."""
         own = (("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0), *options)
         async with grpc.aio.insecure_channel(address or self.address, options=own) as channel:
-            yield pb_grpc.EnvServiceStub(channel)  # type: ignore[no-untyped-call]
+            yield EnvServiceStub(channel)
 
     def log(self) -> str:
         """Return what the service has logged."""

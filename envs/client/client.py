@@ -30,9 +30,9 @@ from rlfactory.envs.client.session import Session
 from rlfactory.envs.client.steps import StepCalls
 from rlfactory.envs.wire import convert
 from rlfactory.envs.wire.faults import WATCHING, from_metadata
+from rlfactory.envs.wire.stub import EnvServiceStub
 from rlfactory.envs.wire.trust import ClientTrust
 from rlfactory.envs.wire.v1 import env_pb2 as pb
-from rlfactory.envs.wire.v1 import env_pb2_grpc as pb_grpc
 
 Message = TypeVar("Message")
 
@@ -192,7 +192,7 @@ class EnvClient:
         except BaseException:
             await self.aclose()
             raise
-        self._stub = pb_grpc.EnvServiceStub(self._channel)  # type: ignore[no-untyped-call]
+        self._stub = EnvServiceStub(self._channel)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -200,7 +200,7 @@ class EnvClient:
 
     async def _why_not(self) -> str:
         """Return what stands between us and the service, as gRPC tells it to a call; "" when it tells nothing new."""
-        stub = pb_grpc.EnvServiceStub(self._channel)  # type: ignore[no-untyped-call]
+        stub = EnvServiceStub(self._channel)
         try:
             await stub.Status(pb.StatusRequest(), timeout=1.0)
         except grpc.aio.AioRpcError as error:

@@ -31,8 +31,8 @@ from rlfactory.envs.api.errors import (
 )
 from rlfactory.envs.api.types import JSON, EpisodeState, SessionOptions, ToolCall, ToolStatus
 from rlfactory.envs.client import EnvClient, Session
+from rlfactory.envs.wire.stub import EnvServiceStub
 from rlfactory.envs.wire.v1 import env_pb2 as pb
-from rlfactory.envs.wire.v1 import env_pb2_grpc as pb_grpc
 
 
 class NotConforming(Exception):
@@ -338,7 +338,7 @@ async def _raises(kind: type[Refusal], work: Awaitable[object], what: str) -> Re
 async def _bare_step(target: Target, request: pb.StepRequest) -> pb.StepResponse:
     """Send a step past the client, which would neither send every request nor show all of an answer."""
     async with target.channel() as channel:
-        stub = pb_grpc.EnvServiceStub(channel)  # type: ignore[no-untyped-call]
+        stub = EnvServiceStub(channel)
         response: pb.StepResponse = await stub.Step(request, timeout=30, metadata=target.client.trust.metadata)
     return response
 

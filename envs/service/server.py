@@ -24,7 +24,7 @@ from rlfactory.envs.service.authentication import TokenInterceptor
 from rlfactory.envs.service.limits import Limits, share
 from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.metrics import ServiceMetrics
-from rlfactory.envs.service.servicer import SERVICE, EnvService
+from rlfactory.envs.service.servicer import EnvService
 from rlfactory.envs.service.services import Services
 from rlfactory.envs.service.watchdog import Watchdog
 from rlfactory.envs.tasks.registry import TaskRegistry
@@ -33,6 +33,7 @@ from rlfactory.envs.tools.registry import ToolRegistry, default_tools
 from rlfactory.envs.tools.runtime.cache import CacheConfig, ResultCache
 from rlfactory.envs.tools.runtime.metrics import ToolMetrics
 from rlfactory.envs.tools.runtime.runtime import RuntimeConfig, ToolRuntime
+from rlfactory.envs.wire.stub import SERVICE
 from rlfactory.envs.wire.trust import ServerTrust
 
 log = logging.getLogger(__name__)

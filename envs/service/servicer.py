@@ -25,6 +25,7 @@ from rlfactory.envs.service.step_stream import StepStream, Unwritten, written
 from rlfactory.envs.wire import convert
 from rlfactory.envs.wire.encoding import Answer, parsed, serialized
 from rlfactory.envs.wire.faults import WATCHING, device_failure, to_bytes, to_status
+from rlfactory.envs.wire.stub import SERVICE
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ Method = Callable[["EnvService", Request, "Context"], Awaitable[Response]]
 
 REQUEST_WITHIN_S: Final = 10.0
 """A call that has not said by then what it asks is ended."""
-SERVICE: Final = pb.DESCRIPTOR.services_by_name["EnvService"]
+
 METHODS: Final = SERVICE.methods_by_name
 
 STATE_NAMES: Final = {

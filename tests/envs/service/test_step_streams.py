@@ -12,8 +12,8 @@ from rlfactory.envs.client import ClientConfig, RetryPolicy
 from rlfactory.envs.client.client import DEADLINE_SLACK_S
 from rlfactory.envs.service import step_stream
 from rlfactory.envs.wire.convert import calls_to_pb
+from rlfactory.envs.wire.stub import EnvServiceStub
 from rlfactory.envs.wire.v1 import env_pb2 as pb
-from rlfactory.envs.wire.v1 import env_pb2_grpc as pb_grpc
 
 ONCE = ClientConfig(retry=RetryPolicy(attempts=1))
 
@@ -81,7 +81,7 @@ async def test_no_more_steps_are_read_than_a_service_may_have_under_way(serve, c
     async with serve(max_sessions=2) as (server, client):
         sessions = [(await client.reset("bench.talk", seed=seed)).session for seed in range(2)]
         async with grpc.aio.insecure_channel(server.address) as channel:
-            steps = pb_grpc.EnvServiceStub(channel).Steps()
+            steps = EnvServiceStub(channel).Steps()
             numbered = [
                 pb.NumberedStep(
                     number=number,

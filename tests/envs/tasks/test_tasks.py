@@ -10,19 +10,13 @@ import pytest
 from rlfactory.envs.api.types import EpisodeState, SessionOptions, Split, ToolCall
 from rlfactory.envs.client import EnvClient, Session
 from rlfactory.envs.client.oracle import play
-from rlfactory.envs.tasks.phone import (
-    PHONE_TASKS,
-    clock,
-    clock_flows,
-    contact_flows,
-    contacts,
-    file_flows,
-    files,
-    flows,
-    note_flows,
-    notes,
-)
+from rlfactory.envs.tasks.phone import PHONE_TASKS, clock, contacts, files, notes
 from rlfactory.envs.tasks.phone.base import PhoneTask
+from rlfactory.envs.tasks.phone.flows import clock as clock_flows
+from rlfactory.envs.tasks.phone.flows import common as flows
+from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
+from rlfactory.envs.tasks.phone.flows import files as file_flows
+from rlfactory.envs.tasks.phone.flows import notes as note_flows
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
