@@ -17,7 +17,7 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from rlfactory.envs.api.errors import LimitExceeded, RLFactoryError
-from rlfactory.envs.wire.encoding import parsed
+from rlfactory.envs.wire.convert import parsed
 from rlfactory.envs.wire.faults import to_status
 
 TIMEOUT_S: Final = 5.0

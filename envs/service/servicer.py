@@ -23,7 +23,7 @@ from rlfactory.envs.service.authentication import TENANT
 from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.step_stream import StepStream, Unwritten, written
 from rlfactory.envs.wire import convert
-from rlfactory.envs.wire.encoding import Answer, parsed, serialized
+from rlfactory.envs.wire.convert import Answer, parsed, serialized
 from rlfactory.envs.wire.faults import WATCHING, device_failure, to_bytes, to_status
 from rlfactory.envs.wire.stub import SERVICE
 from rlfactory.envs.wire.v1 import env_pb2 as pb

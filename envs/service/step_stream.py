@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from rlfactory.envs.api.errors import InfrastructureError, LimitExceeded
-from rlfactory.envs.wire.encoding import Answer, outcomes, parsed
+from rlfactory.envs.wire.convert import Answer, outcomes, parsed
 from rlfactory.envs.wire.faults import to_bytes
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 

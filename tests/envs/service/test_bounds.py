@@ -11,7 +11,7 @@ from rlfactory.envs.service.limits import share
 from rlfactory.envs.service.step_stream import Unwritten
 from rlfactory.envs.tools.runtime.fair_places import FairPlaces
 from rlfactory.envs.tools.sql.statement import bare
-from rlfactory.envs.wire.encoding import Answer, outcomes
+from rlfactory.envs.wire.convert import Answer, outcomes
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
 

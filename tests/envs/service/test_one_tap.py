@@ -62,6 +62,7 @@ async def test_a_tap_over_grpc_crosses_few_files_and_three_layers_of_the_tool_ru
         finally:
             sys.setprofile(None)
         await asyncio.to_thread(player.join)
+    files.pop("envs/service/watchdog.py", None)  # it beats by itself, whoever taps
     crossed = "".join(f"\n  {path}: {', '.join(sorted(names))}" for path, names in sorted(files.items()))
     assert "envs/service/session.py" in files, "the tap was not seen"
     assert 0 < len(layers) <= MOST_LAYERS, layers

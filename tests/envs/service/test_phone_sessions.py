@@ -228,14 +228,12 @@ async def test_a_fork_of_a_dead_phone_is_infrastructure():
             await session.fork(1)
 
 
-async def test_a_fork_survives_a_phone_that_dies_while_it_is_made():
+async def test_a_fork_survives_a_phone_that_dies_while_it_is_made(eventually):
     async with phones(2) as (server, client), client.session("bench.file", seed=0) as session:
-        spare = next(
-            keeper.slot.device
-            for keeper in server.manager.pool._keepers
-            if keeper.slot.device is not phone_of(server, session.id)
-        )
-        await spare.close()
+        keepers = server.manager.pool._keepers
+        await eventually(lambda: all(keeper.slot.device is not None for keeper in keepers))
+        devices = (keeper.slot.device for keeper in keepers)
+        await next(device for device in devices if device is not phone_of(server, session.id)).close()
         (child,) = await session.fork(1)
         async with child:
             assert child.state_hash == session.state_hash
