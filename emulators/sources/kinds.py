@@ -42,11 +42,12 @@ STANDING: Final = (SourceKind.DOCKER, SourceKind.EMULATOR, SourceKind.REDROID, S
 
 
 def read_kind(allowed: Sequence[SourceKind], names: Sequence[str] = ()) -> Callable[[str], SourceKind]:
-    """Return a reader of one of these kinds, known by these names. It raises: ValueError."""
+    """Return a reader, for an option, of one of these kinds, known by these names. It raises: BadParameter."""
+    import typer
 
     def read(name: str) -> SourceKind:
         if name in allowed or name in names:
             return SourceKind(name)
-        raise ValueError(f"{name!r} is not one of {', '.join(names or allowed)}.")
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(names or allowed)}.")
 
     return read

@@ -56,7 +56,7 @@ class UnknownName(TaskError):
     def of(cls, kind: str, name: str, known: Iterable[str]) -> UnknownName:
         """Return the error for a miss, naming what is close, or else what there is."""
         names, name = sorted(known), name if len(name) <= MAX_NAME_CHARS else f"{name[:MAX_NAME_CHARS]}..."
-        close = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+        close = difflib.get_close_matches(name, names, n=3, cutoff=0.55)
         hint = f"close: {', '.join(close)}" if close else f"known: {', '.join(names[:8])}{', ...' if names[8:] else ''}"
         return cls(f"no {kind} {name!r}; {hint}")
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
+import reprlib
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import NoneType
@@ -30,6 +32,15 @@ from rlfactory.envs.wire.trust_options import (
 Options = TypeVar("Options")
 
 _WORDS: Final = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_SHORT: Final = reprlib.Repr()
+"""Shows a wrong value: a few lines of YAML can stand for a list of any size."""
+_SHORT.maxlevel, _SHORT.maxstring = 2, 100
+MAX_FILE_BYTES: Final = 64 << 10
+"""Of the file; the parser of YAML takes seconds for a megabyte."""
+MAX_PHONES: Final = 4096
+"""One service's, and as many spares: each takes megabytes, with any transport."""
+MAX_SESSIONS: Final = 65_536
+MAX_DRAIN_S: Final = 3600.0
 
 
 def _take_file(context: typer.Context, path: Path | None) -> Path | None:
@@ -48,8 +59,10 @@ class ServeOptions:
     ] = None
     host: Annotated[str, typer.Option(help="Address to listen on; off loopback with token and TLS.")] = "127.0.0.1"
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 7000
-    phones: Annotated[int, typer.Option(min=0, help="Phones to keep running. 0: text-only tasks.")] = 4
-    spares: Annotated[int, typer.Option(min=0, help="Phones kept warm beside them: a reset then waits for none.")] = 1
+    phones: Annotated[int, typer.Option(min=0, max=MAX_PHONES, help="Phones to keep running. 0: text-only tasks.")] = 4
+    spares: Annotated[
+        int, typer.Option(min=0, max=MAX_PHONES, help="Phones kept warm beside them: a reset then waits for none.")
+    ] = 1
     transport: Annotated[
         SourceKind,
         typer.Option(parser=read_kind(SERVED), metavar=f"[{'|'.join(SERVED)}]", help="How phones are reached."),
@@ -67,8 +80,10 @@ class ServeOptions:
     ] = ""
     width: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 1080
     height: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 2400
-    max_sessions: Annotated[int, typer.Option(min=1, help="Open at once.")] = 512
-    drain_s: Annotated[float, typer.Option(min=0, help="How long calls under way may go on at the end.")] = 5.0
+    max_sessions: Annotated[int, typer.Option(min=1, max=MAX_SESSIONS, help="Open at once.")] = 512
+    drain_s: Annotated[
+        float, typer.Option(min=0, max=MAX_DRAIN_S, help="How long calls under way may go on at the end.")
+    ] = 5.0
     metrics_port: Annotated[
         int, typer.Option(min=-1, max=65535, help="Prometheus metrics over HTTP on loopback. 0: a free one, -1: none.")
     ] = -1
@@ -133,34 +148,83 @@ def _read_file(path: Path, context: typer.Context) -> dict[str, Any]:
     import yaml
 
     try:
-        text = path.read_text(encoding="utf-8")
-        content = (json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)) or {}
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        content = _parsed(_text(path), json_text=path.suffix == ".json")
+        _check(content, context)
+    except OSError as error:
+        raise TaskError(f"{path}: {error.strerror}") from None
+    except RecursionError:
+        raise TaskError(f"{path}: nested too deeply") from None
+    except (ValueError, yaml.YAMLError) as error:
         raise TaskError(f"{path}: {' '.join(str(error).split())}") from None
-    if not isinstance(content, dict):
-        raise TaskError(f"{path}: options are written `key: value`, one a line")
+    return content
+
+
+def _text(path: Path) -> str:
+    if path.exists() and not path.is_file():  # a pipe or a device may never end
+        raise ValueError("not a regular file")
+    with path.open("rb") as file:
+        data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise ValueError(f"larger than {MAX_FILE_BYTES} bytes")
+    return data.decode()
+
+
+def _parsed(text: str, *, json_text: bool) -> dict[str, Any]:
+    """Return what the text says. Raises: ValueError, RecursionError, YAMLError."""
+    import yaml
+
+    if json_text:
+        content = json.loads(text, object_pairs_hook=_each_once)
+    else:
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        if isinstance(node, yaml.MappingNode):
+            _each_once((key.value, value) for key, value in node.value if isinstance(key, yaml.ScalarNode))
+        content = loader.construct_document(node) if node is not None else {}
+    if not isinstance(content or {}, dict):
+        raise ValueError("options are written `key: value`, one a line")  # noqa: TRY004 - of a text
+    return content or {}
+
+
+def _each_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Join pairs. Raises: ValueError: a key that is there twice; parsers would take the last one."""
+    joined: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in joined:
+            raise ValueError(f"the key {_SHORT.repr(key)} is there twice")
+        joined[key] = value
+    return joined
+
+
+def _check(content: dict[str, Any], context: typer.Context) -> None:
+    """Raises: ValueError: a key that is no option, or a value that its option does not take."""
     known = typing.get_type_hints(ServeOptions)
     del known["config"]
     parameters: dict[str, Any] = {str(each.name): each for each in context.command.params}
     for key, value in content.items():
         if key not in known:
-            raise TaskError(f"{path}: {UnknownName.of('key', str(key), known)}")
-        _require(value, known[key], f"{path}: {key}")
+            raise ValueError(str(UnknownName.of("key", str(key), known)))
+        _require(value, known[key], key)
         try:
             parameters[key].process_value(context, value)
         except typer.BadParameter as error:
-            raise TaskError(f"{path}: {key}: {error.message}") from None
-    return content
+            raise ValueError(f"{key}: {error.message}") from None
 
 
-def _require(value: object, wanted: Any, where: str) -> None:
-    """Raises: TaskError: the value is of another type than the option."""
+def _require(value: object, wanted: Any, key: str) -> None:
+    """Raises: ValueError: the value is of another type than the option, an empty path, or no finite number."""
     (kind,) = [each for each in typing.get_args(wanted) or (wanted,) if each is not NoneType]
     if typing.get_origin(kind) is list:
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise TaskError(f"{where} must be a list of texts, got {value!r}")
+            raise ValueError(f"{key} must be a list of texts, got {_SHORT.repr(value)}")
+        if "" in value:
+            raise ValueError(f"no text of {key} must be empty")
         return
     scalar = kind if kind in (bool, int, float) else str
     fits = (int, float) if scalar is float else scalar
     if not isinstance(value, fits) or isinstance(value, bool) is not (scalar is bool):
-        raise TaskError(f"{where} must be {_WORDS[scalar]}, got {value!r}")
+        raise ValueError(f"{key} must be {_WORDS[scalar]}, got {_SHORT.repr(value)}")
+    if kind is Path and not value:
+        raise ValueError(f"{key} must not be empty")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{key} must be a finite number, got {value}")

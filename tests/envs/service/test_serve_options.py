@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 
 from rlfactory.emulators.sources.kinds import SourceKind
 from rlfactory.envs.api.errors import TaskError
-from rlfactory.envs.service.serve_options import ServeOptions, command
+from rlfactory.envs.service.serve_options import MAX_FILE_BYTES, ServeOptions, command
 
 ROOT = Path(__file__).parents[3]
 
@@ -67,7 +68,7 @@ def test_json_will_do_and_an_empty_file_says_nothing(written):
     [
         ("prot: 1", r"service\.yaml: no key 'prot'; close: .*port"),
         ("phones-per-host: 1", r"no key 'phones-per-host'; close: phones_per_host"),
-        ("config: x", "no key 'config'"),
+        ("config: x", "no key 'config'; known: adb_port, "),
         ("port: seven", r"service\.yaml: port must be a whole number, got 'seven'"),
         ("port: 1.5", "port must be a whole number, got 1.5"),
         ("port: true", "port must be a whole number, got True"),
@@ -77,7 +78,22 @@ def test_json_will_do_and_an_empty_file_says_nothing(written):
         ("host:", "host must be a text, got None"),
         ("tools: 3", "tools must be a text, got 3"),
         ("serial: emulator-5554", "serial must be a list of texts, got 'emulator-5554'"),
-        ("transport: usb", "transport: .*'usb' is not one of direct, adb, docker, attached"),
+        ("transport: usb", "transport: 'usb' is not one of direct, adb, docker, attached"),
+        ("phones: 99999999999", "phones: .*4096"),
+        ("spares: 4097", "spares: .*4096"),
+        ("max_sessions: 100000", "max_sessions: .*65536"),
+        ("drain_s: 1.0e+9", "drain_s: .*3600"),
+        ("drain_s: .inf", "drain_s must be a finite number, got inf"),
+        ("drain_s: .nan", "drain_s must be a finite number, got nan"),
+        (f"drain_s: 0x{'f' * 5000}", "service.yaml: "),
+        (f"host: 0x{'f' * 5000}", "service.yaml: "),
+        ('token_file: ""', "token_file must not be empty"),
+        ('text2sql: ""', "text2sql must not be empty"),
+        ('tasks: [mine.py, ""]', "no text of tasks must be empty"),
+        ("port: 7000\nhost: a\nport: 7001", "the key 'port' is there twice"),
+        (f"port: {'[' * 5000}", r"service\.yaml: nested too deeply$"),
+        (f"host: {'x' * MAX_FILE_BYTES}", f"service.yaml: larger than {MAX_FILE_BYTES} bytes"),
+        ("port: [&a [1, 1], [*a, *a]]", r"number, got \[\[1, 1\], \[\[\.\.\.\], \[\.\.\.\]\]\]$"),
         ("- port", "options are written `key: value`"),
         ("{", "service.yaml: .*expected"),
     ],
@@ -88,6 +104,47 @@ def test_a_mistake_is_told_in_one_line(written, text, words):
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_told():
-    with pytest.raises(TaskError, match=r"no/such\.yaml: .*No such file"):
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[" * 50_000, "nested too deeply"),
+        ('{"port": 1, "port": 2}', "the key 'port' is there twice"),
+        ('{"drain_s": NaN}', "drain_s must be a finite number"),
+        ('{"port": 1', "service.json: Expecting"),
+    ],
+)
+def test_a_mistake_in_json_is_told_in_one_line(written, text, words):
+    with pytest.raises(TaskError, match=words) as caught:
+        read("--config", written(text, "service.json"))
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_file_is_told_and_never_read(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero"), tmp_path):
+        with pytest.raises(TaskError, match=f"^{path}: not a regular file$"):
+            read("--config", str(path))
+    with pytest.raises(TaskError, match=r"^no/such\.yaml: No such file or directory$"):
         read("--config", "no/such.yaml")
+
+
+def test_a_whole_number_will_do_where_any_number_is_wanted(written):
+    assert read("--config", written("drain_s: 7")).drain_s == 7.0
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--phones", "4097", "4096"),
+        ("--drain-s", "inf", "3600"),
+        ("--drain-s", "nan", "3600"),
+        ("--transport", "usb", "'usb' is not one of direct"),
+    ],
+)
+def test_an_option_has_the_same_bounds_as_its_key(option, value, words):
+    app = typer.Typer()
+    app.command()(command(ServeOptions)(lambda options: None))
+    done = CliRunner().invoke(app, [option, value], env={"COLUMNS": "200"})
+    assert done.exit_code == 2
+    assert words in done.output and "error," not in done.output

@@ -57,7 +57,7 @@ async def test_each_kind_of_failure_has_its_status_and_words(executor, call):
         ("rejected", "no such thing"),
         ("error", "the shop is closed"),
         ("error", "the tool failed: ZeroDivisionError: oops"),
-        ("rejected", "no tool 'fre'; close: free, shared"),
+        ("rejected", "no tool 'fre'; close: free"),
     ]
 
 
