@@ -15,7 +15,7 @@ from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.hosted import HostClient, HostedSource
 from rlfactory.processes.docker.connection import DEFAULT_URL
 from rlfactory.processes.docker.container import Container
-from rlfactory.processes.docker.engine import Engine
+from rlfactory.processes.docker.engine import DockerEngine
 from rlfactory.processes.docker.spec import CellSpec, ContainerLimits, Scope
 from rlfactory.processes.errors import EngineError
 
@@ -58,14 +58,14 @@ class DockerSource(HostedSource):
     def __init__(self, phone: PhoneConfig, config: DockerConfig) -> None:
         super().__init__(phone, self._start_container, phones_per_host=config.phones_per_container)
         self._docker = config
-        self._engine: Engine | None = None
+        self._engine: DockerEngine | None = None
         self._opening = asyncio.Lock()
         self._reaping: asyncio.Task[None] | None = None
 
     async def _start_container(self) -> HostClient:
         async with self._opening:
             if self._engine is None:
-                self._engine = await asyncio.to_thread(Engine, self._docker.engine_url)
+                self._engine = await asyncio.to_thread(DockerEngine, self._docker.engine_url)
                 self._reaping = asyncio.create_task(asyncio.to_thread(_reap, self._engine), name="reap")
         container = await Container.start(self._engine, self._docker.spec)
         return await HostClient.ready(container, container.address)
@@ -79,7 +79,7 @@ class DockerSource(HostedSource):
             self._engine = None
 
 
-def _reap(engine: Engine) -> None:
+def _reap(engine: DockerEngine) -> None:
     try:
         for cell in engine.reap():
             log.info("reaped cell %s, whose service is dead", cell)

@@ -11,7 +11,7 @@ from typing import Final
 from rlfactory.emulators.device.errors import DeviceUnsupported
 from rlfactory.emulators.sources.kinds import SourceKind
 from rlfactory.emulators.sources.standing import KVM, StandingConfig
-from rlfactory.processes.docker.engine import Engine
+from rlfactory.processes.docker.engine import DockerEngine
 
 MAX_DEFAULT_NETWORKS: Final = 31
 """That an engine can make from its default address pools; each container of ours takes one."""
@@ -23,7 +23,7 @@ class PreflightFailed(DeviceUnsupported):
     reason = "PREFLIGHT_FAILED"
 
 
-def require(engine: Engine, config: StandingConfig) -> None:
+def require(engine: DockerEngine, config: StandingConfig) -> None:
     """Raises: PreflightFailed: it names everything that is missing. ImageMissing: the image is all that is."""
     problems = list(_problems(engine, config))
     if problems:
@@ -31,7 +31,7 @@ def require(engine: Engine, config: StandingConfig) -> None:
     engine.require_image(config.spec().image)
 
 
-def _problems(engine: Engine, config: StandingConfig) -> Iterator[str]:
+def _problems(engine: DockerEngine, config: StandingConfig) -> Iterator[str]:
     match config.kind:
         case SourceKind.EMULATOR:
             yield from _kvm_problems(KVM)

@@ -16,7 +16,7 @@ from rlfactory.emulators.adb.server import adb_server
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.sources.docker import SIMULATOR_IMAGE, memory_for
 from rlfactory.emulators.sources.kinds import SourceKind
-from rlfactory.processes.docker.engine import Cell, Engine
+from rlfactory.processes.docker.engine import Cell, DockerEngine
 from rlfactory.processes.docker.spec import PREFIX, CellInfo, CellSpec, ContainerLimits, Scope
 
 FIRST_ADB_PORT: Final = 5555
@@ -138,7 +138,7 @@ def serials_of(cell: CellInfo) -> list[str]:
     return [f"{cell.address}:{FIRST_ADB_PORT + 2 * phone}" for phone in range(cell.phones)] if cell.address else []
 
 
-def list_phones(engine: Engine, *, now_s: float) -> list[StandingPhone]:
+def list_phones(engine: DockerEngine, *, now_s: float) -> list[StandingPhone]:
     """Return the phones of all our containers; one row for a container whose phones are a service's affair."""
     cells = engine.cells()
     with ThreadPoolExecutor(max_workers=_STARTING_AT_ONCE) as pool:
@@ -162,7 +162,7 @@ def list_phones(engine: Engine, *, now_s: float) -> list[StandingPhone]:
     return found
 
 
-def find_cell(engine: Engine, name: str) -> CellInfo:
+def find_cell(engine: DockerEngine, name: str) -> CellInfo:
     """Return the container of a phone by its serial, or by its own name or the beginning of it.
 
     Raises: DeviceError: there is none, or more than one.
@@ -183,7 +183,7 @@ def _bare(container: str) -> str:
     return container.removeprefix(f"{PREFIX}-")
 
 
-async def start_phones(engine: Engine, config: StandingConfig, *, ready: Callable[[int], None]) -> list[str]:
+async def start_phones(engine: DockerEngine, config: StandingConfig, *, ready: Callable[[int], None]) -> list[str]:
     """Start phones in parallel and return their serials once all have booted. All or none.
 
     Args: ready: told of so many more phones that have booted.

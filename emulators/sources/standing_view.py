@@ -20,7 +20,7 @@ from rlfactory.emulators.sources.preflight import require
 from rlfactory.emulators.sources.standing import StandingConfig, find_cell, list_phones, start_phones
 from rlfactory.emulators.sources.tables import phones_table
 from rlfactory.processes.docker.connection import DEFAULT_URL
-from rlfactory.processes.docker.engine import Engine
+from rlfactory.processes.docker.engine import DockerEngine
 from rlfactory.processes.docker.spec import Scope
 from rlfactory.processes.errors import EngineUnavailable
 from rlfactory.tables import print_table
@@ -78,18 +78,18 @@ def remove_standing(phones: list[str], engine_url: str, *, everything: bool, as_
 
 
 @contextmanager
-def _engine(url: str, *, way_out: bool = True) -> Iterator[Engine]:
+def _engine(url: str, *, way_out: bool = True) -> Iterator[DockerEngine]:
     """Give the engine for the block; what goes wrong with it there is the phones' failure."""
     with as_device_errors():
         try:
-            engine = Engine(url or DEFAULT_URL)
+            engine = DockerEngine(url or DEFAULT_URL)
         except EngineUnavailable as error:
             raise DeviceUnsupported(f"{error}{'; --backend process needs none' if way_out else ''}") from None
         with engine:
             yield engine
 
 
-def _show(engine: Engine, *, as_json: bool, serials: list[str] | None = None) -> None:
+def _show(engine: DockerEngine, *, as_json: bool, serials: list[str] | None = None) -> None:
     phones = list_phones(engine, now_s=time.time())
     rows: list[dict[str, object]] = [asdict(phone) for phone in phones if serials is None or phone.serial in serials]
     if as_json:

@@ -16,7 +16,7 @@ from rlfactory.envs.api.errors import InfrastructureError, TaskError
 from rlfactory.envs.sandbox.config import SandboxConfig
 from rlfactory.processes.child import Child
 from rlfactory.processes.docker.container import Container
-from rlfactory.processes.docker.engine import Engine
+from rlfactory.processes.docker.engine import DockerEngine
 from rlfactory.processes.errors import EngineError, ProcessError, ProgramEnded
 from rlfactory.processes.program import Program
 
@@ -90,7 +90,7 @@ class Sandboxes:
 
     def __init__(self, config: SandboxConfig | None = None) -> None:
         self.config = config or SandboxConfig()
-        self._engine: Engine | None = None
+        self._engine: DockerEngine | None = None
         self._opening = asyncio.Lock()
         self._open: set[Interpreter] = set()
         self._places = asyncio.Semaphore(self.config.max_open)
@@ -170,17 +170,17 @@ class Sandboxes:
         except ProcessError as error:
             raise InfrastructureError(f"no sandbox could be started: {error}") from None
 
-    async def _connected(self) -> Engine:
+    async def _connected(self) -> DockerEngine:
         async with self._opening:
             if self._engine is None:
                 self._engine = await asyncio.to_thread(_connect, self.config)
             return self._engine
 
 
-def _connect(config: SandboxConfig) -> Engine:
+def _connect(config: SandboxConfig) -> DockerEngine:
     """Raises: TaskError."""
     try:
-        engine = Engine(config.engine_url)
+        engine = DockerEngine(config.engine_url)
         try:
             engine.require_image(config.image)
             engine.reap()

@@ -8,7 +8,7 @@ import struct
 from collections import deque
 from typing import Final, Self
 
-from rlfactory.processes.docker.engine import Cell, Engine
+from rlfactory.processes.docker.engine import Cell, DockerEngine
 from rlfactory.processes.docker.spec import CellSpec
 from rlfactory.processes.errors import EngineError, ProgramEnded
 from rlfactory.processes.program import MAX_LINE_BYTES
@@ -26,7 +26,7 @@ class Container:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: DockerEngine,
         cell: Cell,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
@@ -46,7 +46,7 @@ class Container:
         self._removing: asyncio.Task[None] | None = None
 
     @classmethod
-    async def start(cls, engine: Engine, spec: CellSpec, *, quiet: bool = False) -> Self:
+    async def start(cls, engine: DockerEngine, spec: CellSpec, *, quiet: bool = False) -> Self:
         """Start a container; one that a cancellation made useless is removed first.
 
         Args: quiet: what it writes on standard error is not logged: whoever runs in it may flood us.
@@ -115,7 +115,7 @@ class Container:
         await asyncio.shield(self._removing)
 
 
-def _remove(engine: Engine, cell: Cell) -> None:
+def _remove(engine: DockerEngine, cell: Cell) -> None:
     try:
         engine.remove_cell(cell.label)
     except EngineError as error:  # it removes itself when it ends; what does not is reaped later

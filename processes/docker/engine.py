@@ -53,7 +53,7 @@ class Cell:
     """Its standard input and outputs, when it was made attached: the engine's multiplexed stream."""
 
 
-class Engine:
+class DockerEngine:
     """One Docker engine. A context manager that closes its connections."""
 
     def __init__(self, url: str = DEFAULT_URL, *, timeout_s: float = 60.0) -> None:

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from rlfactory.processes.docker.engine import Engine
+from rlfactory.processes.docker.engine import DockerEngine
 from rlfactory.processes.errors import EngineError
 
 IMAGES = ("simulator", "sandbox", "search", "egress", "envd")
 
 
 @pytest.fixture(scope="session")
-def images() -> Iterator[Engine]:
+def images() -> Iterator[DockerEngine]:
     """The engine, known to have the images that any machine can build."""
     try:
-        engine = Engine()
+        engine = DockerEngine()
     except EngineError as error:
         pytest.skip(str(error))
     with engine:
@@ -29,5 +29,5 @@ def images() -> Iterator[Engine]:
 
 
 @pytest.fixture(autouse=True)
-def _needs_images(images: Engine) -> None:
+def _needs_images(images: DockerEngine) -> None:
     """Every test here does."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from rlfactory.processes.docker.engine import Engine
+from rlfactory.processes.docker.engine import DockerEngine
 from tests.commands import RLFACTORY, docker, rlfactory_json, run
 
 pytestmark = pytest.mark.docker
@@ -35,7 +35,7 @@ def phones() -> Iterator[list[dict[str, Any]]]:
     emulators("down", *{phone["container"] for phone in phones})
 
 
-def test_phones_stand_until_they_are_taken_down(phones, tmp_path: Path, images: Engine) -> None:
+def test_phones_stand_until_they_are_taken_down(phones, tmp_path: Path, images: DockerEngine) -> None:
     serials = {phone["serial"] for phone in phones}
     assert len(serials) == 3
     assert len({phone["container"] for phone in phones}) == 2
@@ -70,7 +70,7 @@ def test_down_removes_nothing_that_is_not_ours() -> None:
         docker("rm", "--force", name)
 
 
-def test_a_start_that_is_killed_leaves_nothing_after_the_next_one(images: Engine) -> None:
+def test_a_start_that_is_killed_leaves_nothing_after_the_next_one(images: DockerEngine) -> None:
     before = {cell.cell for cell in images.cells()}
     process = subprocess.Popen([*RLFACTORY, "emulators", "up", "--phones", "4", "--phones-per-container", "1", *SMALL])
     made: set[str] = set()

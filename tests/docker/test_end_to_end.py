@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rlfactory.envs.service.health import problem_of
-from rlfactory.processes.docker.engine import Engine
+from rlfactory.processes.docker.engine import DockerEngine
 from rlfactory.trainer.record.runlog import RunLog
 from tests.commands import RLFACTORY, SHORT, assert_finished, docker, rlfactory_json, run, train
 
@@ -31,7 +31,7 @@ class Service:
 
 
 @pytest.fixture
-def envd(images: Engine, request: pytest.FixtureRequest) -> Iterator[Service]:
+def envd(images: DockerEngine, request: pytest.FixtureRequest) -> Iterator[Service]:
     """A service with phones of the given width and height."""
     width, height = request.param
     token = secrets.token_hex(16)

@@ -15,7 +15,7 @@ from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.pool import Lease, Pool, PoolConfig
 from rlfactory.emulators.sources.docker import DockerConfig, DockerSource
-from rlfactory.processes.docker.engine import Engine
+from rlfactory.processes.docker.engine import DockerEngine
 from rlfactory.processes.docker.owner import Owner
 from rlfactory.processes.docker.spec import CellInfo, CellSpec, Scope
 from rlfactory.processes.errors import ImageMissing
@@ -49,7 +49,7 @@ def source(phones_per_container: int = 2) -> DockerSource:
     return DockerSource(SMALL, DockerConfig(phones_per_container=phones_per_container))
 
 
-def ours(engine: Engine, owner: str = OWNER) -> list[CellInfo]:
+def ours(engine: DockerEngine, owner: str = OWNER) -> list[CellInfo]:
     return [cell for cell in engine.cells() if cell.owner == owner]
 
 
@@ -57,13 +57,13 @@ def networks(owner: str = OWNER) -> list[str]:
     return docker("network", "ls", "-q", "--filter", f"label=rlfactory.owner={owner}").split()
 
 
-async def test_phones_are_leased_reset_and_forked(images: Engine, eventually: Eventually) -> None:
+async def test_phones_are_leased_reset_and_forked(images: DockerEngine, eventually: Eventually) -> None:
     async with Pool(source(), PoolConfig(phones=2)) as pool:
         await assert_leased_reset_and_forked(pool, eventually)
     assert (ours(images), networks()) == ([], [])
 
 
-async def test_a_killed_container_is_replaced_with_its_phones(images: Engine, eventually: Eventually) -> None:
+async def test_a_killed_container_is_replaced_with_its_phones(images: DockerEngine, eventually: Eventually) -> None:
     killed = ""
 
     async def kill(lease: Lease) -> None:
@@ -77,7 +77,7 @@ async def test_a_killed_container_is_replaced_with_its_phones(images: Engine, ev
     assert (ours(images), networks()) == ([], [])
 
 
-async def test_containers_are_locked_down(images: Engine) -> None:
+async def test_containers_are_locked_down(images: DockerEngine) -> None:
     phones = source()
     try:
         device: Device = await phones.start()
@@ -107,7 +107,7 @@ def inspect(name: str, *, kind: str = "container") -> dict[str, Any]:
     return found
 
 
-async def test_what_a_killed_service_left_is_reaped_and_a_living_one_is_not(images: Engine) -> None:
+async def test_what_a_killed_service_left_is_reaped_and_a_living_one_is_not(images: DockerEngine) -> None:
     holders = [await hold(), await hold()]
     try:
         living, killed = [str(Owner.of(process.pid)) for process in holders]
@@ -137,14 +137,14 @@ async def hold() -> asyncio.subprocess.Process:
     return process
 
 
-def test_a_missing_image_is_named_with_what_builds_it(images: Engine) -> None:
+def test_a_missing_image_is_named_with_what_builds_it(images: DockerEngine) -> None:
     spec = CellSpec(image="rlfactory-nothing", kind="simulator", scope=Scope.SERVICE)
     with pytest.raises(ImageMissing, match="make image-nothing"):
         images.make_cell(spec)
     assert networks() == []
 
 
-async def test_a_container_that_ends_at_once_says_why_and_leaves_nothing(images: Engine) -> None:
+async def test_a_container_that_ends_at_once_says_why_and_leaves_nothing(images: DockerEngine) -> None:
     """The image of the service refuses to start without credentials."""
     broken = DockerSource(SMALL, DockerConfig(image="rlfactory-envd"))
     try:

@@ -29,7 +29,7 @@ MAX_GOLDS: Final = 256
 """Results of gold queries kept; a group of siblings asks for the same one."""
 
 
-class Engine(Protocol):
+class SqlEngine(Protocol):
     def run(self, sql: str, *, timeout_s: float, max_rows: int) -> Rows: ...
 
     def close(self) -> None: ...
@@ -44,7 +44,7 @@ class Worker:
 
     def __init__(self, limits: SqlLimits) -> None:
         self._limits = limits
-        self._engines: dict[str, Engine] = {}
+        self._engines: dict[str, SqlEngine] = {}
         self._golds: OrderedDict[tuple[str, str], Rows] = OrderedDict()
 
     def answer(self, message: Message, payload: bytes) -> Message:
@@ -76,7 +76,7 @@ class Worker:
                 return self._verify(message)
         raise ValueError(f"no such request: {message['op']!r}")
 
-    def _open(self, kind: str, place: str, payload: bytes) -> Engine:
+    def _open(self, kind: str, place: str, payload: bytes) -> SqlEngine:
         match kind:
             case "bytes":
                 return SqliteEngine.of_bytes(payload, self._limits)

@@ -18,7 +18,7 @@ from rlfactory.emulators.sources import preflight
 from rlfactory.emulators.sources.kinds import SourceKind
 from rlfactory.emulators.sources.standing import StandingConfig, serials_of
 from rlfactory.emulators.sources.tables import attached_table, duration, phones_table
-from rlfactory.processes.docker.engine import Engine
+from rlfactory.processes.docker.engine import DockerEngine
 from rlfactory.processes.docker.owner import Owner
 from rlfactory.processes.docker.spec import CellInfo, ContainerLimits
 from rlfactory.processes.errors import EngineUnavailable
@@ -97,7 +97,7 @@ def test_the_preflight_names_every_lack_and_its_remedy(tmp_path: Path) -> None:
 
 def test_no_engine_is_said_with_what_to_do() -> None:
     with pytest.raises(EngineUnavailable, match=r"apt install docker\.io"):
-        Engine("unix:///nowhere.sock")
+        DockerEngine("unix:///nowhere.sock")
 
 
 def test_an_owner_lives_as_long_as_its_process() -> None:

@@ -19,7 +19,7 @@ from rlfactory.envs.tools.sql.limits import SqlLimits
 from rlfactory.envs.tools.sql.postgres_engine import PostgresEngine, StrongRole
 from rlfactory.envs.tools.sql.rows import DatabaseLost, FailureKind, QueryFailed
 from rlfactory.envs.tools.sql.sqlite_engine import SqliteEngine
-from rlfactory.envs.tools.sql.worker import Engine, Worker
+from rlfactory.envs.tools.sql.worker import SqlEngine, Worker
 
 LIMITS = SqlLimits(max_memory_bytes=1 << 30)
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
@@ -30,7 +30,7 @@ def watched(tmp_path: Path) -> Watched:
     return Watched(tmp_path)
 
 
-def failure(engine: Engine, sql: str, *, timeout_s: float = 5.0) -> tuple[FailureKind, str]:
+def failure(engine: SqlEngine, sql: str, *, timeout_s: float = 5.0) -> tuple[FailureKind, str]:
     with pytest.raises(QueryFailed) as caught:
         engine.run(sql, timeout_s=timeout_s, max_rows=10)
     return caught.value.kind, caught.value.message
