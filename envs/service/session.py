@@ -57,6 +57,7 @@ LEAST_TIMEOUT_S: Final = 0.001
 MAX_KEPT_CHARS: Final = 2_000_000
 """Of arguments and results that a session remembers whole."""
 SHORT_CHARS: Final = 200
+CANONICAL: Final = json.JSONEncoder(sort_keys=True)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -142,6 +143,8 @@ class Session:
         self._judge = Judge(episode.task)
         self._rubric = episode.task.rubric() or episode.rubric
         self._calls: tuple[PlayedCall, ...] = ()
+        self._said_chars = 0
+        """By the calls of the step that runs."""
         self._kept_chars = 0
         """Of what was said in `_calls`."""
         self._tools: dict[str, Tool] = {}
@@ -253,14 +256,15 @@ class Session:
             if len(calls) > limit:
                 raise LimitExceeded(f"{len(calls)} calls in one step; max_calls_per_step is {limit}")
         # By its JSON: Python takes 1, 1.0 and True for equal. As a digest: arguments may be large.
-        said = json.dumps([(each.id, each.name, each.arguments, each.unreadable) for each in calls], sort_keys=True)
+        said = CANONICAL.encode([(each.id, each.name, each.arguments, each.unreadable) for each in calls])
         fingerprint = hashlib.sha256(said.encode()).digest()
+        if self._once.is_new(seq):
+            self._said_chars = len(said)
         return await self._once.run(seq, fingerprint, lambda: self._play_or_void(seq, calls))
 
     def _keep_calls(self, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> None:
         """Remember what was played, for verdicts; of what goes beyond a session's share, the beginning."""
-        said = sum(len(json.dumps(call.arguments)) for call in calls)
-        self._kept_chars += said + sum(len(result.text) for result in results)
+        self._kept_chars += self._said_chars + sum(len(result.text) for result in results)
         if self._kept_chars > MAX_KEPT_CHARS:
             calls = [replace(call, arguments={}) for call in calls]
             results = [replace(result, text=result.text[:SHORT_CHARS]) for result in results]
