@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -75,16 +76,16 @@ class Service:
         self._options = options
         self._postgres = postgres
         self._tokens = tokens
-        self._folder = tempfile.TemporaryDirectory(prefix="adversary-")
+        self._folder = Path()
         self._process: Process | None = None
 
     @property
     def lag_file(self) -> Path:
-        return Path(self._folder.name, "lag")
+        return self._folder / "lag"
 
     @property
     def log_file(self) -> Path:
-        return Path(self._folder.name, "log")
+        return self._folder / "log"
 
     @property
     def pid(self) -> int:
@@ -97,7 +98,8 @@ class Service:
 
     def _prepared(self) -> Path:
         """Return a file of the tokens; what the service writes to is there, too."""
-        tokens = Path(self._folder.name, "tokens")
+        self._folder = Path(tempfile.mkdtemp(prefix="adversary-"))
+        tokens = self._folder / "tokens"
         tokens.write_text("\n".join(f"tenant{number} {token}" for number, token in enumerate(self._tokens)))
         self.lag_file.touch()
         return tokens
@@ -135,7 +137,7 @@ class Service:
         except TimeoutError:
             self.kill()
             await self._process.wait()
-        self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def terminate(self) -> None:
         assert self._process is not None

@@ -55,8 +55,8 @@ async def _rest(wire: socket.socket, size: int) -> bytearray:
     while True:
         if length == len(buffer):
             buffer.extend(bytes(len(buffer)))
-        with memoryview(buffer) as view:
-            received = await loop.sock_recv_into(wire, view[length:])
+        with memoryview(buffer) as view, view[length:] as free:  # released, whoever may still know of it
+            received = await loop.sock_recv_into(wire, free)
         if not received:
             del buffer[length:]
             return buffer

@@ -59,9 +59,13 @@ class Watchdog:
         told_s = 0.0
         while not self._ended.wait(HELD_UP_S / 2):
             seen_s = self._seen_s
-            frame = sys._current_frames().get(self._loop_thread)
-            if time.monotonic() - seen_s > HELD_UP_S and seen_s != told_s and frame is not None:
+            if time.monotonic() - seen_s > HELD_UP_S and seen_s != told_s:
                 told_s = seen_s
-                stack = traceback.extract_stack(frame)[-MAX_FRAMES:]
-                where = " < ".join(f"{each.name} ({each.filename}:{each.lineno})" for each in reversed(stack))
-                log.warning("the event loop has been held up for %.1f s by %s", time.monotonic() - seen_s, where)
+                held_s = time.monotonic() - seen_s
+                log.warning("the event loop has been held up for %.1f s by %s", held_s, _doing(self._loop_thread))
+
+
+def _doing(thread: int) -> str:
+    """Return where a thread is. Its frames are let go of at once: whoever holds one keeps alive all that it holds."""
+    stack = traceback.extract_stack(sys._current_frames().get(thread))[-MAX_FRAMES:]
+    return " < ".join(f"{each.name} ({each.filename}:{each.lineno})" for each in reversed(stack))

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+import weakref
 
 import pytest
 
@@ -9,6 +10,7 @@ from rlfactory.envs.api.errors import OutOfOrder
 from rlfactory.envs.service.idempotency import AtMostOnce, NamedRequests
 from rlfactory.envs.service.limits import share
 from rlfactory.envs.service.step_stream import Unwritten
+from rlfactory.envs.service.watchdog import HELD_UP_S, Watchdog
 from rlfactory.envs.tools.runtime.fair_places import FairPlaces
 from rlfactory.envs.tools.sql.statement import bare
 from rlfactory.envs.wire.convert import Answer, outcomes
@@ -103,3 +105,13 @@ def test_outcomes_of_serialized_parts_are_one_message():
 
 def test_no_tenant_has_it_all():
     assert [share(512, tenants) for tenants in (1, 2, 4)] == [512, 384, 320]
+
+
+async def test_the_watchdog_keeps_nothing_alive_of_what_it_saw():
+    def hold_up():
+        held = AtMostOnce(grace_s=1)
+        time.sleep(2 * HELD_UP_S)
+        return weakref.ref(held)
+
+    async with Watchdog():
+        assert hold_up()() is None
