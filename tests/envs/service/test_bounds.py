@@ -109,7 +109,7 @@ def test_no_tenant_has_it_all():
 
 async def test_the_watchdog_keeps_nothing_alive_of_what_it_saw():
     def hold_up():
-        held = AtMostOnce(grace_s=1)
+        held: AtMostOnce[str] = AtMostOnce(grace_s=1)
         time.sleep(2 * HELD_UP_S)
         return weakref.ref(held)
 
