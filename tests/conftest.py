@@ -24,6 +24,8 @@ from hypothesis import HealthCheck, settings
 
 OPTIONAL = frozenset({"train", "browser", "docker", "gpu", "vllm", "postgres", "openenv", "mcp_reference"})
 REQUIRE_VARIABLE = "RLFACTORY_REQUIRE"
+LONG = ("tests/trainer/run/test_recipe.py", "tests/test_cli_errors.py", "tests/test_wheel.py")
+"""Begun first, so that none of them goes on alone when all others are done."""
 
 # How fast examples come is no property of ours: a busy machine must not fail a test by it.
 settings.register_profile("rlfactory", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -39,6 +41,10 @@ def required_markers() -> frozenset[str] | None:
     if unknown := names - OPTIONAL:
         raise pytest.UsageError(f"{REQUIRE_VARIABLE} names unknown markers: {', '.join(sorted(unknown))}")
     return names
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -16,16 +16,17 @@ from rlfactory.trainer.run.settings import RolloutSettings
 pytestmark = [pytest.mark.train]
 
 
-@pytest.mark.parametrize("name", recipe_names())
-def test_every_recipe_composes_for_every_hardware(name: str, tmp_path: Path) -> None:
-    for hardware in ("cpu", "cpu_vllm", "gpu"):
-        config = compose_recipe(
-            name, [f"hardware={hardware}", "rlfactory.run_folder=/r", "rlfactory.address=127.0.0.1:1"]
-        )
-        save_config(config, tmp_path / "config.yaml")
-        loaded = OmegaConf.load(tmp_path / "config.yaml")
-        assert loaded.actor_rollout_ref.rollout.name == ("hf_cpu" if hardware == "cpu" else "vllm")
-        assert RolloutSettings.from_config(loaded.rlfactory).turn_tokens > 0
+@pytest.mark.parametrize(
+    ("name", "hardware"),
+    [(name, "cpu" if name.startswith("tiny") else "gpu") for name in recipe_names()]
+    + [("tiny_phone", "cpu_vllm"), ("tiny_phone", "gpu"), ("qwen3_vl_4b", "cpu"), ("search_r1", "cpu_vllm")],
+)
+def test_every_recipe_composes_for_its_hardware_and_others(name: str, hardware: str, tmp_path: Path) -> None:
+    config = compose_recipe(name, [f"hardware={hardware}", "rlfactory.run_folder=/r", "rlfactory.address=127.0.0.1:1"])
+    save_config(config, tmp_path / "config.yaml")
+    loaded = OmegaConf.load(tmp_path / "config.yaml")
+    assert loaded.actor_rollout_ref.rollout.name == ("hf_cpu" if hardware == "cpu" else "vllm")
+    assert RolloutSettings.from_config(loaded.rlfactory).turn_tokens > 0
 
 
 @pytest.mark.parametrize(
