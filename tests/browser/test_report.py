@@ -50,6 +50,10 @@ def test_page_opens_without_errors_and_asks_for_nothing(page: Chrome) -> None:
     assert [name for name in fetched if not name.startswith("data:")] == []
 
 
+def test_page_opens_at_its_top(page: Chrome) -> None:
+    assert page.execute_script("return window.scrollY") == 0
+
+
 def test_headline_and_figures(page: Chrome) -> None:
     assert "42 %" in find(page, "h1").text and "92 %" in find(page, "h1").text
     assert "5 min 12 s" in find(page, ".tiles").text

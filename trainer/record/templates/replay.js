@@ -73,7 +73,9 @@ const Replay = (() => {
       stage.replaceChildren(screenColumn(episode, all, frame), detailColumn(episode, frame));
       stage.dataset.episode = episode.id;
       stage.dataset.turn = state.turn;
-      stage.querySelector(".strip [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+      const current = stage.querySelector(".strip [aria-current]"), strip = current?.closest(".strip");
+      // Not scrollIntoView, which would move the page as well.
+      if (strip) strip.scrollLeft += current.getBoundingClientRect().left - strip.getBoundingClientRect().left - strip.clientWidth / 2;
     }
 
     function screenColumn(episode, all, frame) {
