@@ -81,6 +81,7 @@ class ChatClient:
         self.config = config
         self.counters: Counter[str] = Counter()
         """asked, failed_requests, malformed"""
+        self._was_reached = False
         self._url = f"{config.url.rstrip('/')}/chat/completions"
         self._places = asyncio.Semaphore(config.concurrency)
         self._http: httpx.AsyncClient | None = None
@@ -106,7 +107,7 @@ class ChatClient:
 
         Raises:
             Refused: the endpoint refuses the request for good.
-            NoCompletion: no usable answer after every attempt.
+            NoCompletion: no usable answer after every attempt, or nobody ever listened there.
         """
         config = self.config
         body = {"model": config.model, "messages": list(messages), "max_tokens": config.max_tokens}
@@ -128,6 +129,8 @@ class ChatClient:
             except (httpx.HTTPError, TimeoutError) as error:
                 self.counters["failed_requests"] += 1
                 problem = f"{type(error).__name__}: {error}".rstrip(": ")
+                if isinstance(error, httpx.ConnectError) and not self._was_reached:
+                    raise NoCompletion(f"no answer from {self._url}; is it started?", problem) from None
                 continue
             self.counters["failed_requests"] += 1
             problem = f"HTTP {response.status_code}: {response.text[:200]}"
@@ -148,6 +151,7 @@ class ChatClient:
             asyncio.timeout(self.config.attempt_timeout_s),
             self._http.stream("POST", self._url, json=body) as response,
         ):
+            self._was_reached = True
             async for piece in response.aiter_bytes():
                 received += piece
                 if len(received) > MAX_REPLY_BYTES:

@@ -34,10 +34,10 @@ def compose_recipe(name: str, overrides: Sequence[str] = ()) -> DictConfig:
     """
     if name not in recipe_names():
         raise UnknownName.of("recipe", name, recipe_names())
-    _check_keys(name, overrides)
     try:
         config = _compose(name, overrides)
     except (HydraException, OmegaConfBaseException) as error:
+        _check_keys(name, overrides)
         raise TaskError(_first_line(error)) from None
     _check_warm_start(config.rlfactory)
     return config
@@ -61,9 +61,8 @@ def _verl_configs() -> Path:
 
 
 def _check_keys(name: str, overrides: Sequence[str]) -> None:
+    """Say what is wrong with overrides that Hydra refused, if it is their form or their keys."""
     plain = [override for override in overrides if re.match(r"[A-Za-z_]", override)]
-    if not plain:
-        return
     for override in plain:
         if "=" not in override:
             raise TaskError(f"override {override!r} is not key=value")

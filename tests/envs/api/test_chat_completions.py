@@ -60,10 +60,11 @@ async def test_a_refusal_is_told_at_once(chat_stub: str):
     assert chat.counters["asked"] == 1
 
 
-async def test_nobody_at_the_address(unused_tcp_port: int):
-    async with client(f"http://127.0.0.1:{unused_tcp_port}", "m", attempts=1) as nobody:
-        with pytest.raises(NoCompletion, match="ConnectError"):
+async def test_nobody_at_the_address_is_told_at_once(unused_tcp_port: int):
+    async with client(f"http://127.0.0.1:{unused_tcp_port}", "m") as nobody:
+        with pytest.raises(NoCompletion, match=r"is it started.*ConnectError"):
             await nobody.complete(QUESTION, said)
+    assert nobody.counters["asked"] == 1
 
 
 def test_a_key_is_never_shown():

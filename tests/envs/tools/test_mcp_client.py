@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import shutil
 import socket
@@ -185,13 +186,19 @@ class Impatient:
             writer.write(data)
 
 
-async def test_a_connection_that_the_server_is_about_to_close_is_not_used_again(monkeypatch):
+def busy_connections() -> int:
+    connections = [each for each in gc.get_objects() if isinstance(each, http11.AsyncHTTP11Connection)]
+    return sum(not (each.is_idle() or each.is_closed()) for each in connections)
+
+
+async def test_a_connection_that_the_server_is_about_to_close_is_not_used_again(monkeypatch, eventually):
     port = free_port()
     async with example("http", port):
         proxy = Impatient(port)
         listener = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
         async with listener, McpServer(http(listener.sockets[0].getsockname()[1])) as server:
             assert await one(server, "add", a=2, b=3) == (ToolStatus.OK, "5")
+            await eventually(lambda: busy_connections() <= 1)  # the stream of what the server has to say stays open
             proxy.tire()
             later = SimpleNamespace(monotonic=lambda: time.monotonic() + 4)  # servers wait for 5 s
             monkeypatch.setattr(http11, "time", later)
