@@ -1,0 +1,1 @@
+"""Whether a verdict means what it says: `python -m benchmarks.trust`. Each check is one module of this package."""

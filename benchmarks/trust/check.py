@@ -1,0 +1,47 @@
+"""What a check of the verdicts is, and how much of it is run."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+Figure = int | float
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Size:
+    """How much of a check is run."""
+
+    sample: int = 0
+    """About how many cases a check tries, drawn evenly from all of them; 0 for all."""
+    seed: int = 0
+
+    def of(self, cases: Sequence[T]) -> list[T]:
+        """Return the cases to try, in their order."""
+        if not self.sample or self.sample >= len(cases):
+            return list(cases)
+        chosen = random.Random(self.seed).sample(range(len(cases)), self.sample)
+        return [cases[index] for index in sorted(chosen)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """What a check found."""
+
+    figures: Mapping[str, Figure]
+    """By the names that the JSON object has them under."""
+    faults: Sequence[str] = ()
+    """What should not be, a line each; with none the check holds."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """One check."""
+
+    name: str
+    what: str
+    """What it does and what must hold, in a sentence."""
+    run: Callable[[Size], Finding]

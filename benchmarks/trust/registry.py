@@ -1,0 +1,10 @@
+"""The checks there are."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from benchmarks.trust import judge
+from benchmarks.trust.check import Check
+
+CHECKS: Final[tuple[Check, ...]] = (judge.CHECK,)
