@@ -56,12 +56,13 @@ test-docker: setup  ## Run the tests of images and of phones in containers (afte
 test-browser: setup  ## Run the tests of the report in Chromium
 	@$(BIN)/python -m pytest tests/browser $(ARGS)
 
-lint: setup  ## Check format, lint, types, layering, generated code, Dockerfiles and shell scripts
+lint: setup  ## Check format, lint, types, layering, protocol (by npm), generated code, Dockerfiles and shell scripts
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python scripts/generate_proto.py --check
+	@scripts/buf.sh
 	@$(BIN)/hadolint containers/*/Dockerfile
 	@$(BIN)/shellcheck .ci/run .ci/docker .ci/partners $(wildcard scripts/*.sh containers/*/*.sh)
 

@@ -35,14 +35,14 @@ def tasks(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
 ) -> None:
     """List the tasks."""
+    from rlfactory.envs.api.types import split_named
     from rlfactory.envs.tasks.suites import default_registry
-    from rlfactory.envs.wire.convert import split_from_pb
 
     registry = default_registry()
     suites = {task.suite for task in registry}
     if suite and suite not in suites:
         raise UnknownName.of("suite", suite, suites)
-    infos = registry.infos(suite=suite, split=split_from_pb(split) if split else "")
+    infos = registry.infos(suite=suite, split=split_named(split) if split else "")
     if as_json:
         print(json.dumps([asdict(info) for info in infos], indent=2))
         return

@@ -30,9 +30,9 @@ from rlfactory.envs.api.types import (
     ToolCall,
     ToolSchema,
     ToolStatus,
+    split_named,
 )
 from rlfactory.envs.client import EnvClient, Session
-from rlfactory.envs.wire.convert import split_from_pb
 
 NAME: Final = "rlfactory"
 TASKS: Final = types.Tool(
@@ -100,7 +100,7 @@ class EnvironmentServer:
     async def begin(self, task: str, *, seed: int = 0, split: str = "train") -> Session:
         """Begin an episode. Raises: RLFactoryError."""
         await self._give_up()
-        session = self._client.session(task, seed=seed, split=split_from_pb(split), options=self._options)
+        session = self._client.session(task, seed=seed, split=split_named(split), options=self._options)
         self.session = await session.__aenter__()
         return self.session
 

@@ -3,6 +3,7 @@
     RLFactoryError
       TaskError            the user's: an unknown task, a bad option            INVALID_ARGUMENT / NOT_FOUND
         UnknownName        a registry miss; lists close names
+      ProtocolMismatch     client and service speak no common version            FAILED_PRECONDITION
       Unauthenticated      the caller has no token, or a wrong one               UNAUTHENTICATED
       SessionError         the client's use of a session
         SessionNotFound    no such session: closed, or its lease ran out        NOT_FOUND
@@ -59,6 +60,10 @@ class UnknownName(TaskError):
         close = difflib.get_close_matches(name, names, n=3, cutoff=0.55)
         hint = f"close: {', '.join(close)}" if close else f"known: {', '.join(names[:8])}{', ...' if names[8:] else ''}"
         return cls(f"no {kind} {name!r}; {hint}")
+
+
+class ProtocolMismatch(RLFactoryError):
+    reason = "PROTOCOL_MISMATCH"
 
 
 class Unauthenticated(RLFactoryError):

@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, get_args
+
+from rlfactory.envs.api.errors import TaskError
 
 JSON = None | bool | int | float | str | list["JSON"] | dict[str, "JSON"]
 Split = Literal["train", "validation", "test"]
+SPLITS: tuple[Split, ...] = get_args(Split)
+
+
+def split_named(text: str) -> Split:
+    """Return the split of this name. Raises: TaskError: there is none."""
+    for split in SPLITS:
+        if text == split:
+            return split
+    raise TaskError(f"no split {text!r}; there are: {', '.join(SPLITS)}")
 
 
 class CoordinateFrame(StrEnum):

@@ -24,11 +24,20 @@ from typing import Any, Final, Self, TypeVar
 
 import grpc
 
-from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError, TaskError
-from rlfactory.envs.api.types import Observation, ResetResult, SessionOptions, Split, StepResult, TaskInfo, ToolCall
+from rlfactory.envs.api.errors import InfrastructureError, ProtocolMismatch, RLFactoryError, TaskError
+from rlfactory.envs.api.types import (
+    Observation,
+    ResetResult,
+    SessionOptions,
+    Split,
+    StepResult,
+    TaskInfo,
+    ToolCall,
+    split_named,
+)
 from rlfactory.envs.client.session import Session
 from rlfactory.envs.client.steps import StepCalls
-from rlfactory.envs.wire import convert
+from rlfactory.envs.wire import convert, handshake
 from rlfactory.envs.wire.faults import WATCHING, from_metadata
 from rlfactory.envs.wire.stub import EnvServiceStub
 from rlfactory.envs.wire.trust import ClientTrust
@@ -145,8 +154,8 @@ class WatchEvent:
     """Events lost before this one, because the watcher read too slowly."""
 
 
-_PHONE_FIELDS: Final = tuple(each.name for each in fields(PhoneStatus))
-_EVENT_FIELDS: Final = tuple(each.name for each in fields(WatchEvent))
+_PHONE_FIELDS: Final = tuple(each.name for each in fields(PhoneStatus) if each.name != "state")
+_EVENT_FIELDS: Final = tuple(each.name for each in fields(WatchEvent) if each.name != "kind")
 
 
 class EnvClient:
@@ -169,6 +178,8 @@ class EnvClient:
 
         Raises:
             InfrastructureError: nobody answers at the address within `connect_timeout_s`, or not whom we trust.
+            ProtocolMismatch: who answers speaks another version of the protocol.
+            Unauthenticated: the service wants a token, or another one.
             TaskError: the token would cross a network in plain text.
         """
         self._channel = self.trust.channel(
@@ -185,6 +196,8 @@ class EnvClient:
         try:
             async with asyncio.timeout(self.config.connect_timeout_s):
                 await self._channel.channel_ready()
+            self._stub = EnvServiceStub(self._channel)
+            await self._repeatable(lambda: self._open_stub().Handshake, handshake.asked())
         except TimeoutError:
             why = await self._why_not()
             await self.aclose()
@@ -192,7 +205,6 @@ class EnvClient:
         except BaseException:
             await self.aclose()
             raise
-        self._stub = EnvServiceStub(self._channel)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -224,9 +236,9 @@ class EnvClient:
 
     # --- the calls ---------------------------------------------------------------------------------------------------
 
-    async def list_tasks(self, *, suite: str = "", split: str = "") -> tuple[TaskInfo, ...]:
-        """Return the tasks on offer, sorted by name; "" stands for every suite or split."""
-        request = pb.ListTasksRequest(suite=suite, split=split)
+    async def list_tasks(self, *, suite: str = "", split: Split | None = None) -> tuple[TaskInfo, ...]:
+        """Return the tasks on offer, sorted by name; by default of every suite and split."""
+        request = pb.ListTasksRequest(suite=suite, split=convert.SPLIT_TO_PB[split] if split else None)
         response = await self._repeatable(lambda: self._open_stub().ListTasks, request)
         return tuple(convert.task_from_pb(task) for task in response.tasks)
 
@@ -243,7 +255,12 @@ class EnvClient:
         """
         options = options or SessionOptions()
         try:
-            request = pb.ResetRequest(task=task, seed=seed, split=split, options=convert.options_to_pb(options))
+            request = pb.ResetRequest(
+                task=task,
+                seed=seed,
+                split=convert.SPLIT_TO_PB[split_named(split)],
+                options=convert.options_to_pb(options),
+            )
         except (ValueError, TypeError) as error:
             raise TaskError(f"no such task, seed or option can be asked for: {error}") from None
         response = await self._named(lambda: self._open_stub().Reset, request)
@@ -292,8 +309,8 @@ class EnvClient:
     async def close(self, session: str) -> None:
         """End a session and give its phone back. Idempotent."""
         self._images.pop(session, None)
-        request = pb.CloseRequest(session=session)
-        await self._repeatable(lambda: self._open_stub().Close, request, patience_s=CLOSE_PATIENCE_S)
+        request = pb.CloseSessionRequest(session=session)
+        await self._repeatable(lambda: self._open_stub().CloseSession, request, patience_s=CLOSE_PATIENCE_S)
 
     async def renew(self, session: str) -> float:
         """Renew the lease and return its new end (Unix time). Raises: SessionNotFound."""
@@ -305,7 +322,10 @@ class EnvClient:
         message = await self._repeatable(lambda: self._open_stub().Status, pb.StatusRequest())
         return ServiceStatus(
             **convert.same(message, ("version", "uptime_s", "sessions", "max_sessions", "waiting", "starts_paused_s")),
-            phones=tuple(PhoneStatus(**convert.same(phone, _PHONE_FIELDS)) for phone in message.phones),
+            phones=tuple(
+                PhoneStatus(**convert.same(phone, _PHONE_FIELDS), state=convert.enumerator(pb.PhoneState, phone.state))
+                for phone in message.phones
+            ),
             counters=dict(message.counters),
         )
 
@@ -333,7 +353,9 @@ class EnvClient:
     async def _events(self, stream: Any) -> AsyncIterator[WatchEvent]:
         try:
             async for event in stream:
-                yield WatchEvent(**convert.same(event, _EVENT_FIELDS))
+                yield WatchEvent(
+                    **convert.same(event, _EVENT_FIELDS), kind=convert.enumerator(pb.EventKind, event.kind)
+                )
         except grpc.aio.AioRpcError as error:
             raise _ours(error, self.address) from None
 
@@ -365,8 +387,8 @@ class EnvClient:
     async def _drop(self, request_id: str) -> None:
         """Have what a request began closed: its answer may be under way to nobody."""
         with contextlib.suppress(RLFactoryError):
-            request = pb.CloseRequest(request_id=request_id)
-            await self._repeatable(lambda: self._open_stub().Close, request, patience_s=CLOSE_PATIENCE_S)
+            request = pb.CloseSessionRequest(request_id=request_id)
+            await self._repeatable(lambda: self._open_stub().CloseSession, request, patience_s=CLOSE_PATIENCE_S)
 
     async def _repeatable(
         self,
@@ -434,4 +456,6 @@ def _ours(error: grpc.aio.AioRpcError, address: str) -> RLFactoryError:
     ours = from_metadata(message, _metadata(error))
     if ours is not None:
         return ours
+    if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+        return ProtocolMismatch(f"environment service at {address} speaks another version of envs.v1: {message}")
     return InfrastructureError(f"environment service at {address}: {error.code().name}: {message}")

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import grpc
 
-from rlfactory.envs.wire.faults import from_bytes
+from rlfactory.envs.wire.faults import from_status
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
 LEAST_STEPS: Final = 16
@@ -89,7 +89,7 @@ class _Stream:
                 if answer is None or answer.done():
                     continue
                 if outcome.WhichOneof("outcome") == "status":
-                    answer.set_exception(from_bytes(outcome.status))
+                    answer.set_exception(from_status(outcome.status))
                 else:
                     answer.set_result(outcome.response)
 

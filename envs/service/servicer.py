@@ -22,7 +22,7 @@ from rlfactory.envs.service import access_log
 from rlfactory.envs.service.authentication import TENANT
 from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.step_stream import StepStream, Unwritten, written
-from rlfactory.envs.wire import convert
+from rlfactory.envs.wire import convert, handshake
 from rlfactory.envs.wire.convert import Answer, parsed, serialized
 from rlfactory.envs.wire.faults import WATCHING, device_failure, to_bytes, to_status
 from rlfactory.envs.wire.stub import SERVICE
@@ -40,14 +40,15 @@ REQUEST_WITHIN_S: Final = 10.0
 
 METHODS: Final = SERVICE.methods_by_name
 
-STATE_NAMES: Final = {
-    PhoneState.STARTING: "starting",
-    PhoneState.FREE: "ready",
-    PhoneState.PROBED: "probed",
-    PhoneState.LEASED: "leased",
-    PhoneState.RESETTING: "resetting",
-    PhoneState.QUARANTINED: "quarantined",
+PHONE_STATES: Final = {
+    PhoneState.STARTING: pb.PHONE_STATE_STARTING,
+    PhoneState.FREE: pb.PHONE_STATE_READY,
+    PhoneState.PROBED: pb.PHONE_STATE_PROBED,
+    PhoneState.LEASED: pb.PHONE_STATE_LEASED,
+    PhoneState.RESETTING: pb.PHONE_STATE_RESETTING,
+    PhoneState.QUARANTINED: pb.PHONE_STATE_QUARANTINED,
 }
+CAPABILITIES: Final = ("fork", "request_id", "steps", "watch")
 
 
 def _answers(method: Method[Request, Response]) -> Method[bytes, Response]:
@@ -152,8 +153,13 @@ class EnvService:
             stream.end()
 
     @_answers
+    async def Handshake(self, request: pb.HandshakeRequest, context: object) -> pb.HandshakeResponse:  # noqa: N802
+        phones = () if self._manager.pool is None else ("phones",)
+        return handshake.answered(request, (*CAPABILITIES, *phones), version=_version())
+
+    @_answers
     async def ListTasks(self, request: pb.ListTasksRequest, context: object) -> bytes:  # noqa: N802
-        split = convert.split_from_pb(request.split) if request.split else ""
+        split = convert.split_from_pb(request.split) or ""
         infos = self._manager.tasks.infos(suite=request.suite, split=split)
         if not infos:
             return b""
@@ -167,7 +173,7 @@ class EnvService:
         result = await self._manager.reset(
             request.task,
             seed=request.seed,
-            split=convert.split_from_pb(request.split),
+            split=convert.split_from_pb(request.split) or "train",
             options=convert.options_from_pb(request.options),
             client=TENANT.get() or context.peer(),
             request_id=request.request_id,
@@ -219,12 +225,14 @@ class EnvService:
         return pb.ForkResponse(sessions=[convert.reset_to_pb(result) for result in results])
 
     @_answers
-    async def Close(self, request: pb.CloseRequest, context: object) -> pb.CloseResponse:  # noqa: N802
+    async def CloseSession(  # noqa: N802
+        self, request: pb.CloseSessionRequest, context: object
+    ) -> pb.CloseSessionResponse:
         if request.request_id:
             self._manager.drop_request(request.request_id)
         else:
             await self._manager.close_own(request.session)
-        return pb.CloseResponse()
+        return pb.CloseSessionResponse()
 
     @_answers
     async def Renew(self, request: pb.RenewRequest, context: object) -> pb.RenewResponse:  # noqa: N802
@@ -255,12 +263,18 @@ class EnvService:
             await _abort(context, "Watch", error)
         await context.send_initial_metadata((WATCHING,))  # tells the client that it misses nothing from here on
         async for event in events:
-            await context.write(pb.Event(**asdict(event)))
+            kind = pb.EventKind.Value(f"EVENT_KIND_{event.kind.upper()}")
+            await context.write(pb.WatchResponse(**asdict(event) | {"kind": kind}))
 
 
 def _phone_to_pb(phone: PhoneStatus, session: str) -> pb.Phone:
-    names = ("serial", "age_s", "resets", "failures", "recycled", "memory_bytes", "last_error", "host")
-    return pb.Phone(**convert.same(phone, names), state=STATE_NAMES[phone.state], session=session)
+    names = ("serial", "age_s", "resets", "failures", "recycled", "last_error", "host")
+    return pb.Phone(
+        **convert.same(phone, names),
+        memory_bytes=phone.memory_bytes or None,
+        state=PHONE_STATES[phone.state],
+        session=session,
+    )
 
 
 def _version() -> str:

@@ -8,13 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, TypeVar
 
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 from google.protobuf.message import DecodeError, Message
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import (
     JSON,
+    SPLITS,
     CoordinateFrame,
     EpisodeState,
     ImageFormat,
@@ -47,6 +51,8 @@ STATUS_TO_PB: Final = {each: pb.ToolStatus.Value(f"TOOL_STATUS_{each.name}") for
 STATUS_FROM_PB: Final = {v: k for k, v in STATUS_TO_PB.items()}
 STATE_TO_PB: Final = {each: pb.EpisodeState.Value(f"EPISODE_STATE_{each.name}") for each in EpisodeState}
 STATE_FROM_PB: Final = {v: k for k, v in STATE_TO_PB.items()}
+SPLIT_TO_PB: Final = {each: pb.Split.Value(f"SPLIT_{each.upper()}") for each in SPLITS}
+SPLIT_FROM_PB: Final = {v: k for k, v in SPLIT_TO_PB.items()}
 
 # Fields that are called and typed alike on both sides.
 TASK: Final = ("name", "suite", "description", "max_turns")
@@ -55,6 +61,7 @@ OBSERVATION: Final = ("sequence", "tree_xml", "activity", "width_px", "height_px
 RESULT: Final = ("call_id", "name", "text", "duration_s")
 RESET: Final = ("session", "goal", "max_turns", "lease_expiry_s", "state_hash")
 REWARD: Final = ("total", "progress", "success")
+OPTIONAL: Final = ("image_quality", "max_pixels", "multiple_px", "max_turns", "lease_s", "step_timeout_s")
 TIMING: Final = ("act_s", "settle_s", "observe_s", "judge_s", "total_s")
 
 
@@ -79,6 +86,12 @@ def _known(table: Mapping[E, K], value: E, what: str) -> K:
         raise TaskError(f"{what} {value} is not defined by envs.v1") from None
 
 
+def enumerator(kind: EnumTypeWrapper, number: int) -> str:
+    """Return an enumerator's name without its enum's, in small letters: "leased"; of a newer protocol its number."""
+    prefix = kind.Name(0).removesuffix("UNSPECIFIED")
+    return kind.Name(number).removeprefix(prefix).lower() if number in kind.values() else str(number)
+
+
 # --- options ---------------------------------------------------------------------------------------------------------
 
 
@@ -87,12 +100,12 @@ def options_to_pb(options: SessionOptions) -> pb.Options:
     return pb.Options(
         image_format=FORMAT_TO_PB[options.image_format],
         image_quality=options.image_quality,
-        max_pixels=options.max_pixels or 0,
+        max_pixels=options.max_pixels,
         multiple_px=options.multiple_px,
         without_image=not options.with_image,
         with_tree=options.with_tree,
         coordinates=FRAME_TO_PB[options.coordinates],
-        max_turns=options.max_turns or 0,
+        max_turns=options.max_turns,
         lease_s=options.lease_s,
         step_timeout_s=options.step_timeout_s,
         group=options.group,
@@ -102,33 +115,23 @@ def options_to_pb(options: SessionOptions) -> pb.Options:
 def options_from_pb(message: pb.Options) -> SessionOptions:
     """Return the options, with the defaults of `SessionOptions` for what is unset.
 
-    Raises: TaskError: an enumerator that is not defined.
+    Raises: TaskError: an enumerator that is not defined, or an extension.
     """
-    defaults = SessionOptions()
+    for extension in message.extensions:
+        raise TaskError(f"the option {extension.type_url[:80]!r} is no capability of this service")
     return SessionOptions(
+        **same(message, (name for name in OPTIONAL if message.HasField(name))),
         image_format=_known(FORMAT_FROM_PB, message.image_format, "image_format"),
-        image_quality=message.image_quality or defaults.image_quality,
-        max_pixels=message.max_pixels or None,
-        multiple_px=message.multiple_px or 1,
         with_image=not message.without_image,
         with_tree=message.with_tree,
         coordinates=_known(FRAME_FROM_PB, message.coordinates, "coordinates"),
-        max_turns=message.max_turns or None,
-        lease_s=message.lease_s or defaults.lease_s,
-        step_timeout_s=message.step_timeout_s or defaults.step_timeout_s,
         group=message.group,
     )
 
 
-def split_from_pb(text: str) -> Split:
-    """Return the split; "" stands for train. Raises: TaskError: no such split."""
-    splits: tuple[Split, ...] = get_args(Split)
-    for split in splits:
-        if text == split:
-            return split
-    if not text:
-        return "train"
-    raise TaskError(f"no split {text!r}; there are: {', '.join(splits)}")
+def split_from_pb(number: pb.Split) -> Split | None:
+    """Return the split; None where none is named. Raises: TaskError: no such split."""
+    return _known(SPLIT_FROM_PB, number, "split") if number else None
 
 
 # --- tasks and tools -------------------------------------------------------------------------------------------------
@@ -136,12 +139,13 @@ def split_from_pb(text: str) -> Split:
 
 def task_to_pb(info: TaskInfo) -> pb.Task:
     """Return the message of a task's description."""
-    return pb.Task(**same(info, TASK), apps=info.apps, splits=info.splits, tools=info.tools)
+    splits = [SPLIT_TO_PB[split] for split in info.splits]
+    return pb.Task(**same(info, TASK), apps=info.apps, splits=splits, tools=info.tools)
 
 
 def task_from_pb(message: pb.Task) -> TaskInfo:
     """Return a task's description."""
-    splits = tuple(split_from_pb(split) for split in message.splits)
+    splits = tuple(SPLIT_FROM_PB[split] for split in message.splits if split in SPLIT_FROM_PB)
     return TaskInfo(**same(message, TASK), apps=tuple(message.apps), splits=splits, tools=tuple(message.tools))
 
 
@@ -301,6 +305,12 @@ def step_from_pb(message: pb.StepResponse) -> StepResult:
     )
 
 
+FILE: Final = FileDescriptorProto.FromString(pb.DESCRIPTOR.serialized_pb)
+REMOVED: Final = {
+    f"{FILE.package}.{message.name}": {n for each in message.reserved_range for n in range(each.start, each.end)}
+    for message in FILE.message_type
+}
+"""By message: the numbers of fields that there were once."""
 LENGTH_DELIMITED: Final = 2
 _OUTCOMES: Final = pb.StepsResponse.OUTCOMES_FIELD_NUMBER
 _RESPONSE: Final = pb.StepOutcome.RESPONSE_FIELD_NUMBER
@@ -331,11 +341,16 @@ def outcomes(answers: Sequence[tuple[int, Answer]]) -> bytes:
 
 
 def parsed(kind: type[Message], data: bytes) -> Any:
-    """Return the message that the bytes are. Raises: TaskError: they are none."""
+    """Return the message that the bytes are. Raises: TaskError: they are none, or say what is not read any more."""
     try:
-        return kind.FromString(data)
+        message = kind.FromString(data)
     except DecodeError:
         raise TaskError(f"these {len(data)} bytes are no {kind.DESCRIPTOR.full_name}") from None
+    removed = REMOVED.get(kind.DESCRIPTOR.full_name)
+    if removed and (sent := removed & {field.field_number for field in UnknownFieldSet(message)}):
+        names = ", ".join(map(str, sorted(sent)))
+        raise TaskError(f"{kind.DESCRIPTOR.full_name} has no field {names} any more: this client speaks version 1")
+    return message
 
 
 def serialized(message: Message | bytes) -> bytes:

@@ -17,6 +17,7 @@ from rlfactory.envs.api.errors import (
     JudgeError,
     LimitExceeded,
     OutOfOrder,
+    ProtocolMismatch,
     RLFactoryError,
     SessionNotFound,
     TaskError,
@@ -34,6 +35,7 @@ CODES: Final[dict[str, grpc.StatusCode]] = {
     UnknownName.reason: grpc.StatusCode.NOT_FOUND,
     SessionNotFound.reason: grpc.StatusCode.NOT_FOUND,
     TaskError.reason: grpc.StatusCode.INVALID_ARGUMENT,
+    ProtocolMismatch.reason: grpc.StatusCode.FAILED_PRECONDITION,
     Unauthenticated.reason: grpc.StatusCode.UNAUTHENTICATED,
     OutOfOrder.reason: grpc.StatusCode.FAILED_PRECONDITION,
     EpisodeOver.reason: grpc.StatusCode.FAILED_PRECONDITION,
@@ -51,6 +53,7 @@ CLASSES: Final[dict[str, type[RLFactoryError]]] = {
     for cls in (
         TaskError,
         UnknownName,
+        ProtocolMismatch,
         Unauthenticated,
         SessionNotFound,
         OutOfOrder,
@@ -108,9 +111,8 @@ def from_metadata(message: str, metadata: Iterable[tuple[str, str | bytes]]) -> 
     return None
 
 
-def from_bytes(data: bytes) -> RLFactoryError:
-    """Return the error that a serialized google.rpc.Status carries; infrastructure if it carries none of ours."""
-    status = status_pb2.Status.FromString(data)
+def from_status(status: status_pb2.Status) -> RLFactoryError:
+    """Return the error that a status carries; infrastructure if it carries none of ours."""
     return _carried(status.message, status) or InfrastructureError(status.message)
 
 

@@ -22,7 +22,7 @@ METHODS = {
     "Reset": pb.ResetRequest(task=SUMS),
     "Step": pb.StepRequest(session="x", seq=1),
     "Fork": pb.ForkRequest(session="x", n=1),
-    "Close": pb.CloseRequest(session="x"),
+    "CloseSession": pb.CloseSessionRequest(session="x"),
     "Renew": pb.RenewRequest(session="x"),
     "Status": pb.StatusRequest(),
 }

@@ -13,7 +13,7 @@ from rlfactory.envs.api.errors import OutOfOrder, RLFactoryError, TaskError
 from rlfactory.envs.wire.faults import from_metadata
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
-UNARY = ("ListTasks", "Reset", "Step", "Fork", "Close", "Renew", "Status")
+UNARY = ("ListTasks", "Reset", "Step", "Fork", "CloseSession", "Renew", "Status")
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 
 

@@ -122,13 +122,13 @@ async def listings(arena: Arena) -> str:
 
 @attack("answered, and memory stays")
 async def long_names(arena: Arena) -> str:
-    """Ask for tasks, splits, sessions and groups with names of 900 KB, and read what comes back."""
+    """Ask for tasks, requests, sessions and groups with names of 900 KB, and read what comes back."""
     name = "settings.wifi" * 70_000
     longest = 0
     async with arena.stub(options=(("grpc.max_metadata_size", 8 << 20),)) as stub:
         requests = (
-            (stub.Reset, pb.ResetRequest(task=name)), (stub.Reset, pb.ResetRequest(task=SUMS, split=name)),
-            (stub.Step, pb.StepRequest(session=name, seq=1)), (stub.ListTasks, pb.ListTasksRequest(split=name)),
+            (stub.Reset, pb.ResetRequest(task=name)), (stub.Reset, pb.ResetRequest(task=SUMS, request_id=name)),
+            (stub.Step, pb.StepRequest(session=name, seq=1)),
             (stub.Reset, pb.ResetRequest(task=SUMS, options=pb.Options(group=name))),
             (stub.Fork, pb.ForkRequest(session=name, n=1)),
         )  # fmt: skip

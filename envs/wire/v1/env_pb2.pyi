@@ -1,3 +1,5 @@
+from google.protobuf import any_pb2 as _any_pb2
+from google.rpc import status_pb2 as _status_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -22,6 +24,13 @@ class CoordinateFrame(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     COORDINATE_FRAME_PERMILLE_999: _ClassVar[CoordinateFrame]
     COORDINATE_FRAME_PERMILLE_1000: _ClassVar[CoordinateFrame]
 
+class Split(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SPLIT_UNSPECIFIED: _ClassVar[Split]
+    SPLIT_TRAIN: _ClassVar[Split]
+    SPLIT_VALIDATION: _ClassVar[Split]
+    SPLIT_TEST: _ClassVar[Split]
+
 class ToolStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     TOOL_STATUS_UNSPECIFIED: _ClassVar[ToolStatus]
@@ -37,6 +46,27 @@ class EpisodeState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EPISODE_STATE_RUNNING: _ClassVar[EpisodeState]
     EPISODE_STATE_FINISHED: _ClassVar[EpisodeState]
     EPISODE_STATE_TRUNCATED: _ClassVar[EpisodeState]
+
+class PhoneState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PHONE_STATE_UNSPECIFIED: _ClassVar[PhoneState]
+    PHONE_STATE_STARTING: _ClassVar[PhoneState]
+    PHONE_STATE_READY: _ClassVar[PhoneState]
+    PHONE_STATE_PROBED: _ClassVar[PhoneState]
+    PHONE_STATE_LEASED: _ClassVar[PhoneState]
+    PHONE_STATE_RESETTING: _ClassVar[PhoneState]
+    PHONE_STATE_QUARANTINED: _ClassVar[PhoneState]
+
+class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    EVENT_KIND_UNSPECIFIED: _ClassVar[EventKind]
+    EVENT_KIND_RESET: _ClassVar[EventKind]
+    EVENT_KIND_STEP: _ClassVar[EventKind]
+    EVENT_KIND_FORK: _ClassVar[EventKind]
+    EVENT_KIND_CLOSE: _ClassVar[EventKind]
+    EVENT_KIND_LEASE_EXPIRED: _ClassVar[EventKind]
+    EVENT_KIND_FAILURE: _ClassVar[EventKind]
+    EVENT_KIND_PHONE: _ClassVar[EventKind]
 IMAGE_FORMAT_UNSPECIFIED: ImageFormat
 IMAGE_FORMAT_JPEG: ImageFormat
 IMAGE_FORMAT_PNG: ImageFormat
@@ -46,6 +76,10 @@ COORDINATE_FRAME_DEVICE_PX: CoordinateFrame
 COORDINATE_FRAME_IMAGE_PX: CoordinateFrame
 COORDINATE_FRAME_PERMILLE_999: CoordinateFrame
 COORDINATE_FRAME_PERMILLE_1000: CoordinateFrame
+SPLIT_UNSPECIFIED: Split
+SPLIT_TRAIN: Split
+SPLIT_VALIDATION: Split
+SPLIT_TEST: Split
 TOOL_STATUS_UNSPECIFIED: ToolStatus
 TOOL_STATUS_OK: ToolStatus
 TOOL_STATUS_REJECTED: ToolStatus
@@ -56,14 +90,49 @@ EPISODE_STATE_UNSPECIFIED: EpisodeState
 EPISODE_STATE_RUNNING: EpisodeState
 EPISODE_STATE_FINISHED: EpisodeState
 EPISODE_STATE_TRUNCATED: EpisodeState
+PHONE_STATE_UNSPECIFIED: PhoneState
+PHONE_STATE_STARTING: PhoneState
+PHONE_STATE_READY: PhoneState
+PHONE_STATE_PROBED: PhoneState
+PHONE_STATE_LEASED: PhoneState
+PHONE_STATE_RESETTING: PhoneState
+PHONE_STATE_QUARANTINED: PhoneState
+EVENT_KIND_UNSPECIFIED: EventKind
+EVENT_KIND_RESET: EventKind
+EVENT_KIND_STEP: EventKind
+EVENT_KIND_FORK: EventKind
+EVENT_KIND_CLOSE: EventKind
+EVENT_KIND_LEASE_EXPIRED: EventKind
+EVENT_KIND_FAILURE: EventKind
+EVENT_KIND_PHONE: EventKind
+
+class HandshakeRequest(_message.Message):
+    __slots__ = ("oldest_protocol", "newest_protocol", "needs")
+    OLDEST_PROTOCOL_FIELD_NUMBER: _ClassVar[int]
+    NEWEST_PROTOCOL_FIELD_NUMBER: _ClassVar[int]
+    NEEDS_FIELD_NUMBER: _ClassVar[int]
+    oldest_protocol: int
+    newest_protocol: int
+    needs: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, oldest_protocol: _Optional[int] = ..., newest_protocol: _Optional[int] = ..., needs: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class HandshakeResponse(_message.Message):
+    __slots__ = ("protocol", "version", "capabilities")
+    PROTOCOL_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    CAPABILITIES_FIELD_NUMBER: _ClassVar[int]
+    protocol: int
+    version: str
+    capabilities: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, protocol: _Optional[int] = ..., version: _Optional[str] = ..., capabilities: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ListTasksRequest(_message.Message):
     __slots__ = ("suite", "split")
     SUITE_FIELD_NUMBER: _ClassVar[int]
     SPLIT_FIELD_NUMBER: _ClassVar[int]
     suite: str
-    split: str
-    def __init__(self, suite: _Optional[str] = ..., split: _Optional[str] = ...) -> None: ...
+    split: Split
+    def __init__(self, suite: _Optional[str] = ..., split: _Optional[_Union[Split, str]] = ...) -> None: ...
 
 class ListTasksResponse(_message.Message):
     __slots__ = ("tasks",)
@@ -72,39 +141,39 @@ class ListTasksResponse(_message.Message):
     def __init__(self, tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ...) -> None: ...
 
 class Task(_message.Message):
-    __slots__ = ("name", "suite", "description", "apps", "splits", "max_turns", "tools")
+    __slots__ = ("name", "suite", "description", "apps", "max_turns", "tools", "splits")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SUITE_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     APPS_FIELD_NUMBER: _ClassVar[int]
-    SPLITS_FIELD_NUMBER: _ClassVar[int]
     MAX_TURNS_FIELD_NUMBER: _ClassVar[int]
     TOOLS_FIELD_NUMBER: _ClassVar[int]
+    SPLITS_FIELD_NUMBER: _ClassVar[int]
     name: str
     suite: str
     description: str
     apps: _containers.RepeatedScalarFieldContainer[str]
-    splits: _containers.RepeatedScalarFieldContainer[str]
     max_turns: int
     tools: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., suite: _Optional[str] = ..., description: _Optional[str] = ..., apps: _Optional[_Iterable[str]] = ..., splits: _Optional[_Iterable[str]] = ..., max_turns: _Optional[int] = ..., tools: _Optional[_Iterable[str]] = ...) -> None: ...
+    splits: _containers.RepeatedScalarFieldContainer[Split]
+    def __init__(self, name: _Optional[str] = ..., suite: _Optional[str] = ..., description: _Optional[str] = ..., apps: _Optional[_Iterable[str]] = ..., max_turns: _Optional[int] = ..., tools: _Optional[_Iterable[str]] = ..., splits: _Optional[_Iterable[_Union[Split, str]]] = ...) -> None: ...
 
 class ResetRequest(_message.Message):
-    __slots__ = ("task", "seed", "split", "options", "request_id")
+    __slots__ = ("task", "seed", "options", "request_id", "split")
     TASK_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
-    SPLIT_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    SPLIT_FIELD_NUMBER: _ClassVar[int]
     task: str
     seed: int
-    split: str
     options: Options
     request_id: str
-    def __init__(self, task: _Optional[str] = ..., seed: _Optional[int] = ..., split: _Optional[str] = ..., options: _Optional[_Union[Options, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
+    split: Split
+    def __init__(self, task: _Optional[str] = ..., seed: _Optional[int] = ..., options: _Optional[_Union[Options, _Mapping]] = ..., request_id: _Optional[str] = ..., split: _Optional[_Union[Split, str]] = ...) -> None: ...
 
 class Options(_message.Message):
-    __slots__ = ("image_format", "image_quality", "max_pixels", "multiple_px", "without_image", "with_tree", "coordinates", "max_turns", "lease_s", "step_timeout_s", "group")
+    __slots__ = ("image_format", "image_quality", "max_pixels", "multiple_px", "without_image", "with_tree", "coordinates", "max_turns", "lease_s", "step_timeout_s", "group", "extensions")
     IMAGE_FORMAT_FIELD_NUMBER: _ClassVar[int]
     IMAGE_QUALITY_FIELD_NUMBER: _ClassVar[int]
     MAX_PIXELS_FIELD_NUMBER: _ClassVar[int]
@@ -116,6 +185,7 @@ class Options(_message.Message):
     LEASE_S_FIELD_NUMBER: _ClassVar[int]
     STEP_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
+    EXTENSIONS_FIELD_NUMBER: _ClassVar[int]
     image_format: ImageFormat
     image_quality: int
     max_pixels: int
@@ -127,7 +197,8 @@ class Options(_message.Message):
     lease_s: float
     step_timeout_s: float
     group: str
-    def __init__(self, image_format: _Optional[_Union[ImageFormat, str]] = ..., image_quality: _Optional[int] = ..., max_pixels: _Optional[int] = ..., multiple_px: _Optional[int] = ..., without_image: _Optional[bool] = ..., with_tree: _Optional[bool] = ..., coordinates: _Optional[_Union[CoordinateFrame, str]] = ..., max_turns: _Optional[int] = ..., lease_s: _Optional[float] = ..., step_timeout_s: _Optional[float] = ..., group: _Optional[str] = ...) -> None: ...
+    extensions: _containers.RepeatedCompositeFieldContainer[_any_pb2.Any]
+    def __init__(self, image_format: _Optional[_Union[ImageFormat, str]] = ..., image_quality: _Optional[int] = ..., max_pixels: _Optional[int] = ..., multiple_px: _Optional[int] = ..., without_image: _Optional[bool] = ..., with_tree: _Optional[bool] = ..., coordinates: _Optional[_Union[CoordinateFrame, str]] = ..., max_turns: _Optional[int] = ..., lease_s: _Optional[float] = ..., step_timeout_s: _Optional[float] = ..., group: _Optional[str] = ..., extensions: _Optional[_Iterable[_Union[_any_pb2.Any, _Mapping]]] = ...) -> None: ...
 
 class ResetResponse(_message.Message):
     __slots__ = ("session", "goal", "tools", "observation", "max_turns", "lease_expiry_s", "state_hash")
@@ -206,7 +277,7 @@ class Image(_message.Message):
     def __init__(self, data: _Optional[bytes] = ..., format: _Optional[_Union[ImageFormat, str]] = ..., width_px: _Optional[int] = ..., height_px: _Optional[int] = ..., digest: _Optional[str] = ...) -> None: ...
 
 class Observation(_message.Message):
-    __slots__ = ("sequence", "image", "tree_xml", "activity", "width_px", "height_px", "text")
+    __slots__ = ("sequence", "image", "tree_xml", "activity", "width_px", "height_px", "text", "extensions")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     IMAGE_FIELD_NUMBER: _ClassVar[int]
     TREE_XML_FIELD_NUMBER: _ClassVar[int]
@@ -214,6 +285,7 @@ class Observation(_message.Message):
     WIDTH_PX_FIELD_NUMBER: _ClassVar[int]
     HEIGHT_PX_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
+    EXTENSIONS_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     image: Image
     tree_xml: str
@@ -221,7 +293,8 @@ class Observation(_message.Message):
     width_px: int
     height_px: int
     text: str
-    def __init__(self, sequence: _Optional[int] = ..., image: _Optional[_Union[Image, _Mapping]] = ..., tree_xml: _Optional[str] = ..., activity: _Optional[str] = ..., width_px: _Optional[int] = ..., height_px: _Optional[int] = ..., text: _Optional[str] = ...) -> None: ...
+    extensions: _containers.RepeatedCompositeFieldContainer[_any_pb2.Any]
+    def __init__(self, sequence: _Optional[int] = ..., image: _Optional[_Union[Image, _Mapping]] = ..., tree_xml: _Optional[str] = ..., activity: _Optional[str] = ..., width_px: _Optional[int] = ..., height_px: _Optional[int] = ..., text: _Optional[str] = ..., extensions: _Optional[_Iterable[_Union[_any_pb2.Any, _Mapping]]] = ...) -> None: ...
 
 class Reward(_message.Message):
     __slots__ = ("total", "parts", "progress", "success", "side_effects")
@@ -303,8 +376,8 @@ class StepOutcome(_message.Message):
     STATUS_FIELD_NUMBER: _ClassVar[int]
     number: int
     response: StepResponse
-    status: bytes
-    def __init__(self, number: _Optional[int] = ..., response: _Optional[_Union[StepResponse, _Mapping]] = ..., status: _Optional[bytes] = ...) -> None: ...
+    status: _status_pb2.Status
+    def __init__(self, number: _Optional[int] = ..., response: _Optional[_Union[StepResponse, _Mapping]] = ..., status: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
 
 class ForkRequest(_message.Message):
     __slots__ = ("session", "n", "request_id")
@@ -322,7 +395,7 @@ class ForkResponse(_message.Message):
     sessions: _containers.RepeatedCompositeFieldContainer[ResetResponse]
     def __init__(self, sessions: _Optional[_Iterable[_Union[ResetResponse, _Mapping]]] = ...) -> None: ...
 
-class CloseRequest(_message.Message):
+class CloseSessionRequest(_message.Message):
     __slots__ = ("session", "request_id")
     SESSION_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -330,7 +403,7 @@ class CloseRequest(_message.Message):
     request_id: str
     def __init__(self, session: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
 
-class CloseResponse(_message.Message):
+class CloseSessionResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
@@ -378,9 +451,8 @@ class StatusResponse(_message.Message):
     def __init__(self, version: _Optional[str] = ..., uptime_s: _Optional[float] = ..., sessions: _Optional[int] = ..., max_sessions: _Optional[int] = ..., phones: _Optional[_Iterable[_Union[Phone, _Mapping]]] = ..., counters: _Optional[_Mapping[str, float]] = ..., waiting: _Optional[int] = ..., starts_paused_s: _Optional[float] = ...) -> None: ...
 
 class Phone(_message.Message):
-    __slots__ = ("serial", "state", "session", "age_s", "resets", "failures", "recycled", "memory_bytes", "last_error", "host")
+    __slots__ = ("serial", "session", "age_s", "resets", "failures", "recycled", "memory_bytes", "last_error", "host", "state")
     SERIAL_FIELD_NUMBER: _ClassVar[int]
-    STATE_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     AGE_S_FIELD_NUMBER: _ClassVar[int]
     RESETS_FIELD_NUMBER: _ClassVar[int]
@@ -389,8 +461,8 @@ class Phone(_message.Message):
     MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
     LAST_ERROR_FIELD_NUMBER: _ClassVar[int]
     HOST_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
     serial: str
-    state: str
     session: str
     age_s: float
     resets: int
@@ -399,7 +471,8 @@ class Phone(_message.Message):
     memory_bytes: int
     last_error: str
     host: str
-    def __init__(self, serial: _Optional[str] = ..., state: _Optional[str] = ..., session: _Optional[str] = ..., age_s: _Optional[float] = ..., resets: _Optional[int] = ..., failures: _Optional[int] = ..., recycled: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., last_error: _Optional[str] = ..., host: _Optional[str] = ...) -> None: ...
+    state: PhoneState
+    def __init__(self, serial: _Optional[str] = ..., session: _Optional[str] = ..., age_s: _Optional[float] = ..., resets: _Optional[int] = ..., failures: _Optional[int] = ..., recycled: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., last_error: _Optional[str] = ..., host: _Optional[str] = ..., state: _Optional[_Union[PhoneState, str]] = ...) -> None: ...
 
 class WatchRequest(_message.Message):
     __slots__ = ("session",)
@@ -407,16 +480,16 @@ class WatchRequest(_message.Message):
     session: str
     def __init__(self, session: _Optional[str] = ...) -> None: ...
 
-class Event(_message.Message):
-    __slots__ = ("time_s", "session", "kind", "message", "dropped")
+class WatchResponse(_message.Message):
+    __slots__ = ("time_s", "session", "message", "dropped", "kind")
     TIME_S_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
-    KIND_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     DROPPED_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
     time_s: float
     session: str
-    kind: str
     message: str
     dropped: int
-    def __init__(self, time_s: _Optional[float] = ..., session: _Optional[str] = ..., kind: _Optional[str] = ..., message: _Optional[str] = ..., dropped: _Optional[int] = ...) -> None: ...
+    kind: EventKind
+    def __init__(self, time_s: _Optional[float] = ..., session: _Optional[str] = ..., message: _Optional[str] = ..., dropped: _Optional[int] = ..., kind: _Optional[_Union[EventKind, str]] = ...) -> None: ...

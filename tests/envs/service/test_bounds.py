@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 
-from rlfactory.envs.api.errors import OutOfOrder
+from rlfactory.envs.api.errors import LimitExceeded, OutOfOrder
 from rlfactory.envs.service.idempotency import AtMostOnce, NamedRequests
 from rlfactory.envs.service.limits import share
 from rlfactory.envs.service.step_stream import Unwritten
@@ -14,6 +14,7 @@ from rlfactory.envs.service.watchdog import HELD_UP_S, Watchdog
 from rlfactory.envs.tools.runtime.fair_places import FairPlaces
 from rlfactory.envs.tools.sql.statement import bare
 from rlfactory.envs.wire.convert import Answer, outcomes
+from rlfactory.envs.wire.faults import to_bytes
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
 
@@ -97,10 +98,11 @@ async def test_work_that_is_cancelled_before_it_began_leaves_its_number_free():
 def test_outcomes_of_serialized_parts_are_one_message():
     answer = pb.StepResponse(results=[pb.ToolResult(text="x" * 300)]).SerializeToString()
     lease = pb.StepResponse(lease_expiry_s=7.0).SerializeToString()
-    read = pb.StepsResponse.FromString(outcomes([(2**40, Answer((answer, lease))), (2, Answer((b"no",), failed=True))]))
+    failed = Answer((to_bytes(LimitExceeded("no")),), failed=True)
+    read = pb.StepsResponse.FromString(outcomes([(2**40, Answer((answer, lease))), (2, failed)]))
     assert [each.number for each in read.outcomes] == [2**40, 2]
     assert (read.outcomes[0].response.lease_expiry_s, len(read.outcomes[0].response.results[0].text)) == (7.0, 300)
-    assert read.outcomes[1].status == b"no"
+    assert read.outcomes[1].status.message == "no"
 
 
 def test_no_tenant_has_it_all():

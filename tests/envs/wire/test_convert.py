@@ -22,6 +22,7 @@ from rlfactory.envs.api.types import (
     StepResult,
     TaskInfo,
     ToolCall,
+    split_named,
 )
 from rlfactory.envs.wire import convert
 from rlfactory.envs.wire.faults import CODES, device_failure, from_metadata, to_status
@@ -114,10 +115,12 @@ def test_undefined_enumerators_are_refused():
 
 
 def test_splits():
-    assert convert.split_from_pb("") == "train"
-    assert convert.split_from_pb("test") == "test"
+    assert convert.split_from_pb(pb.SPLIT_UNSPECIFIED) is None
+    assert convert.split_from_pb(pb.SPLIT_TEST) == "test"
+    with pytest.raises(errors.TaskError, match="split 9 is not defined"):
+        convert.split_from_pb(9)  # type: ignore[arg-type]
     with pytest.raises(errors.TaskError, match="no split 'dev'; there are: train, validation, test"):
-        convert.split_from_pb("dev")
+        split_named("dev")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
@@ -17,6 +18,7 @@ from rlfactory.envs.api.errors import InfrastructureError, TaskError, Unauthenti
 from rlfactory.envs.client import ClientConfig, EnvClient, RetryPolicy
 from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.wire.stub import SERVICE, EnvServiceStub
 from rlfactory.envs.wire.trust import ClientTrust, ClientTrustFiles, ServerTrust, ServerTrustFiles, is_loopback
 
 TOKEN, OTHER = "a-token-of-some-length", "another-token-of-some-length"
@@ -74,23 +76,16 @@ async def test_no_token_and_a_wrong_token_are_refused_and_the_right_one_is_let_i
 
 
 async def test_every_call_of_the_service_wants_the_token():
-    async with (
-        guarded(ServerTrust(tokens=(TOKEN,))) as port,
-        EnvClient(f"127.0.0.1:{port}", config=IMPATIENT) as client,
-    ):
-        attempts = (
-            client.list_tasks(),
-            client.reset("settings.wifi_on", seed=1),
-            client.step("s", 1, ()),
-            client.fork("s", 1),
-            client.close("s"),
-            client.renew("s"),
-        )
-        for attempt in attempts:
-            with pytest.raises(Unauthenticated):
-                await attempt
+    async with guarded(ServerTrust(tokens=(TOKEN,))) as port, grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        for method in SERVICE.methods:
+            call = getattr(EnvServiceStub(channel), method.name)
+            request = GetMessageClass(method.input_type)()
+            streamed = call(iter([request])) if method.client_streaming else call(request)
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await (streamed.read() if method.server_streaming else streamed)
+            assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED, method.name
         with pytest.raises(Unauthenticated):
-            async with client.watch():
+            async with EnvClient(f"127.0.0.1:{port}", config=IMPATIENT):
                 pass
 
 
