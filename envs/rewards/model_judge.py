@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from rlfactory.envs.api.chat_completions import ChatClient, ChatConfig, Completion, NoCompletion, Unusable
 from rlfactory.envs.api.errors import JudgeError
+from rlfactory.envs.rewards.answers import unfenced
 
 CLOSE_THINKING: Final = "</think>"
 INSTRUCTIONS: Final = (
@@ -161,9 +162,8 @@ def read_grade(reply: str) -> Grade:
     Raises: Unusable: it is not one JSON object with a score from 0 to 1.
     """
     said = reply.rpartition(CLOSE_THINKING)[2].strip()
-    said = said.removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     try:
-        value: Any = json.loads(said)
+        value: Any = json.loads(unfenced(said))
     except (ValueError, RecursionError):
         raise Unusable(f"not one JSON object: {reply[-80:]!r}") from None
     match value:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -17,8 +16,6 @@ from rlfactory.envs.rewards.rubric import Part, Verdict
 
 _ARTICLES: Final = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
-_NUMBER: Final = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?|[-+]?\.\d+")
-_AROUND_NUMBER: Final = " \t\n$€£%"
 
 
 def normalize(text: str) -> str:
@@ -41,19 +38,6 @@ def f1(answer: str, golds: Collection[str]) -> float:
 def _f1(said: Counter[str], gold: Counter[str]) -> float:
     shared = (said & gold).total()
     return 2 * shared / (said.total() + gold.total()) if shared else 0.0
-
-
-def numeric(answer: str, gold: float, *, relative: float = 1e-6, absolute: float = 1e-9) -> float:
-    """Return 1 if the answer is one number, near enough to the gold; "1,200", "$5" and "12 %" are numbers."""
-    said = read_number(answer)
-    return float(said is not None and math.isclose(said, gold, rel_tol=relative, abs_tol=absolute))
-
-
-def read_number(text: str) -> float | None:
-    """Return the number that the text is, None if it is none or holds more than one."""
-    found = _NUMBER.fullmatch(text.strip(_AROUND_NUMBER).removesuffix("."))
-    value = float(found[0].replace(",", "")) if found else math.nan
-    return value if math.isfinite(value) else None
 
 
 def matches(answer: str, pattern: re.Pattern[str]) -> float:
@@ -145,24 +129,18 @@ def _ok_share(verdict: Verdict) -> float:
 
 @dataclass(frozen=True)
 class SearchR1Reward:
-    """What Search-R1 pays for an answer: being right counts most, being well-formed a little."""
+    """What Search-R1 pays for an answer that is right: less where a turn was malformed. A wrong one earns nothing."""
 
-    golds: Sequence[str]
-    right_bad_format: float = 0.8
-    wrong_good_format: float = 0.2
-    wrong_bad_format: float = 0.1
-    """An answer was given at least."""
+    is_right: Callable[[str], bool]
+    bad_format: float = 0.8
 
     @cached_property
     def part(self) -> Part:
         return Part(name="search_r1", weight=1.0, score=self.score)
 
     def score(self, verdict: Verdict) -> float:
-        """Return 1, 0.8, 0.2, 0.1, or 0 for an episode without an answer."""
+        """Return 1, 0.8 or 0."""
         outcome = verdict.outcome
-        if not outcome.finished or not outcome.answer.strip():
+        if not outcome.finished or not self.is_right(outcome.answer):
             return 0.0
-        formed = well_formed_share(verdict) == 1.0
-        if exact_match(outcome.answer, self.golds):
-            return 1.0 if formed else self.right_bad_format
-        return self.wrong_good_format if formed else self.wrong_bad_format
+        return 1.0 if well_formed_share(verdict) == 1.0 else self.bad_format

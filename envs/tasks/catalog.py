@@ -29,7 +29,7 @@ validation and test splits have nothing in common, and some templates are in the
   nothing else changed. What changed beyond the task is named in `side_effects`: another contact deleted, another file
   renamed, another switch flipped. Opening apps and looking around changes nothing.
 - **Progress** is the share of sub-goals that hold now.
-- **Answers** are judged by letters and digits; case, spaces and punctuation do not matter.
+- **Answers** have the form that the goal states and are compared by value ([Rewards](rewards.md#typed-answers)).
 - A task marked *verify* is already as it should be: the agent has to see that, do nothing, and `finish`.
 - **Turns** is the limit; the oracle of each template needs fewer, by taps and typing only.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, Self
 
 from rlfactory.envs.api.types import Split, ToolStatus
+from rlfactory.envs.rewards.answers import Number
 from rlfactory.envs.rewards.rubric import SUCCESS, Part, Rubric, Verdict
 from rlfactory.envs.sandbox.sandboxes import Sandboxes
 from rlfactory.envs.sandbox.tool import PythonTool
@@ -20,8 +20,9 @@ from rlfactory.envs.tasks.task import Check, Outcome, Task
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 from rlfactory.envs.tools.tool import ToolFactory
 
-INSTRUCTIONS: Final = "Work it out with the tool `python`, then call `finish` with the number alone as the answer."
-SEPARATORS: Final = re.compile(r"[\s,_']")
+INSTRUCTIONS: Final = (
+    "Work it out with the tool `python`, then call `finish` with the number alone as the answer, in digits."
+)
 
 
 def ran_code(verdict: Verdict) -> float:
@@ -29,13 +30,6 @@ def ran_code(verdict: Verdict) -> float:
     return float(
         any(each.call.name == "python" and each.result.status is ToolStatus.OK for each in verdict.outcome.calls)
     )
-
-
-def is_number(answer: str, wanted: int) -> bool:
-    """Tell whether an answer is this whole number, with or without separators and a fraction of zeros."""
-    bare = SEPARATORS.sub("", answer.strip().rstrip("."))
-    whole, _, fraction = bare.partition(".")
-    return re.fullmatch(r"[+-]?\d{1,4000}", whole) is not None and not fraction.strip("0") and int(whole) == wanted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +67,7 @@ class MathTask(Task):
         return Rubric(parts=(SUCCESS, Part(name="ran_code", weight=0.0, score=ran_code)))
 
     def checks(self, outcome: Outcome) -> Sequence[Check]:
-        right = outcome.finished and is_number(outcome.answer, self.problem.answer)
+        right = outcome.finished and Number(value=self.problem.answer).accepts(outcome.answer)
         return (Check(name="right", holds=right),)
 
     async def solve(self, ui: UiDriver) -> None:

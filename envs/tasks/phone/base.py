@@ -117,12 +117,3 @@ def literal(key: str) -> str:
 def flag(state: DeviceState, key: str) -> bool:
     """Tell whether a setting stands for "on"; one that is not there is off."""
     return state.get(key, "0") not in {"0", "", "null"}
-
-
-def same_answer(given: str, wanted: str) -> bool:
-    """Compare two answers by their letters and digits, whatever the case, spacing and punctuation."""
-    return _bare(given) == _bare(wanted)
-
-
-def _bare(text: str) -> str:
-    return "".join(character for character in text.casefold() if character.isalnum())

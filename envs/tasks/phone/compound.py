@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone.base import PhoneTask, flag, literal, run, same_answer
+from rlfactory.envs.rewards.answers import PhoneNumber
+from rlfactory.envs.tasks.phone.base import PhoneTask, flag, literal, run
 from rlfactory.envs.tasks.phone.clock import rings
 from rlfactory.envs.tasks.phone.contacts import contact_pattern, is_created
 from rlfactory.envs.tasks.phone.flows import clock as clock_flows
@@ -135,7 +136,7 @@ class NoteAndContactAnswer(CompoundTask):
     name = "compound.number_of_noted_person"
 
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        right = same_answer(outcome.answer, self.person.number)
+        right = PhoneNumber(number=self.person.number).accepts(outcome.answer)
         return {f"the answer is {self.person.full_name}'s number": right}
 
     async def perform(self, ui: UiDriver) -> str:

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone.base import PhoneTask, literal, same_answer
+from rlfactory.envs.rewards.answers import Name, PhoneNumber
+from rlfactory.envs.tasks.phone.base import PhoneTask, literal
 from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
 from rlfactory.envs.tasks.phone.pools import Person, number, people
 from rlfactory.envs.tasks.phone.reading import contact_names, contact_numbers
@@ -163,7 +164,7 @@ class FindNumber(ContactsTask):
     name = "contacts.find_number"
 
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        right = same_answer(outcome.answer, self.person.number)
+        right = PhoneNumber(number=self.person.number).accepts(outcome.answer)
         return {f"the answer is {self.person.full_name}'s number": right}
 
     def may_change(self) -> Sequence[str]:
@@ -177,8 +178,8 @@ class WhoseNumber(ContactsTask):
     name = "contacts.whose_number"
 
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        right = same_answer(outcome.answer, self.person.full_name)
-        return {f"the answer names who has {self.person.number}": right}
+        name = Name(text=self.person.full_name, also=(f"{self.person.last}, {self.person.first}",))
+        return {f"the answer names who has {self.person.number}": name.accepts(outcome.answer)}
 
     def may_change(self) -> Sequence[str]:
         return ()

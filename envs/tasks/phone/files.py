@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, literal, pick, same_answer, sample
+from rlfactory.envs.rewards.answers import Number
+from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, literal, pick, sample
 from rlfactory.envs.tasks.phone.flows import files as file_flows
 from rlfactory.envs.tasks.phone.pools import FILE_STEMS, FILE_TYPES, FOLDERS, POOLS
 from rlfactory.envs.tasks.phone.reading import file_key, holds_text
@@ -202,7 +203,9 @@ class CountFiles(DeleteFilesOfType):
     name = "files.count"
 
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {"the number is right": same_answer(outcome.answer, str(len(self.victims)))}
+        after = ("files", "file", f".{self.type} files", f"{self.type} files")
+        number = Number(value=len(self.victims), after=after)
+        return {"the number is right": number.accepts(outcome.answer)}
 
     def may_change(self) -> Sequence[str]:
         return ()

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone.base import PhoneTask, literal, pick, same_answer, sample
+from rlfactory.envs.rewards.answers import Name
+from rlfactory.envs.tasks.phone.base import PhoneTask, literal, pick, sample
 from rlfactory.envs.tasks.phone.flows import notes as note_flows
 from rlfactory.envs.tasks.phone.pools import FOLDERS, NOTE_NAMES, NOTE_TEXTS
 from rlfactory.envs.tasks.phone.reading import NOTES_FOLDER, holds_text, note_key
@@ -251,8 +252,8 @@ class FindNote(NotesTask):
     name = "notes.find"
 
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        right = any(same_answer(outcome.answer, name) for name in (self.note.name, self.note.name.removesuffix(".md")))
-        return {"the answer names the note": right}
+        name = Name(text=self.note.name, also=(self.note.name.removesuffix(".md"),), before=("the note", "in"))
+        return {"the answer names the note": name.accepts(outcome.answer)}
 
     def may_change(self) -> Sequence[str]:
         return ()

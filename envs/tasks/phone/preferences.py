@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, flag, pick, run, same_answer, sample
+from rlfactory.envs.rewards.answers import Name
+from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, flag, pick, run, sample
 from rlfactory.envs.tasks.phone.flows import common as flows
 from rlfactory.envs.tasks.phone.pools import DEVICE_NAMES, POOLS, pool_of
 from rlfactory.envs.tasks.task import Outcome
@@ -116,7 +117,7 @@ class ReadDeviceName(PhoneTask):
         await run(device, [f"settings put global device_name {shlex.quote(self.device_name)}"], timeout_s=timeout_s)
 
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {"the answer is the device name": same_answer(outcome.answer, self.device_name)}
+        return {"the answer is the device name": Name(text=self.device_name).accepts(outcome.answer)}
 
     async def perform(self, ui: UiDriver) -> str | None:
         return await flows.read_device_name(ui)

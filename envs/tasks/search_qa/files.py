@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Final
 
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import Split
+from rlfactory.envs.rewards.answers import Number, plain, read_number
 from rlfactory.envs.rewards.model_judge import JudgeQuestion, ModelJudge
 from rlfactory.envs.rewards.rubric import Rubric
 from rlfactory.envs.rewards.text import exact_match, verified_part
@@ -31,6 +32,7 @@ from rlfactory.envs.tools.search.tool import SearchTool, SearchToolConfig
 from rlfactory.envs.tools.tool import ToolFactory
 
 JUDGED: Final = "judged"
+FORM: Final = "Answer with the name, number or few words that are asked for, and nothing else."
 RIGHT_FROM: Final = 0.5
 """A judge's score from which an answer is right."""
 SPLITS: Final[tuple[Split, ...]] = ("train", "validation", "test")
@@ -103,11 +105,14 @@ class FileQuestion(QuestionTask):
 
     @property
     def goal(self) -> str:
-        return self.question.text
+        return f"{self.question.text}\n\n{FORM}"
 
     @property
     def golds(self) -> Sequence[str]:
         return self.question.golds
+
+    def is_right(self, answer: str) -> bool:
+        return any(_same(answer, gold) for gold in self.golds)
 
     @property
     def support(self) -> Sequence[str]:
@@ -120,9 +125,9 @@ class FileQuestion(QuestionTask):
         """Ask the judge, where there is one, about an answer in other words. Raises: JudgeError: no verdict."""
         if not self.judged or not outcome.finished or not outcome.answer.strip():
             return {}
-        if exact_match(outcome.answer, self.golds):
+        if self.is_right(outcome.answer):
             return {JUDGED: 1.0}
-        asked = JudgeQuestion(question=self.goal, reference=" or ".join(self.golds), answer=outcome.answer)
+        asked = JudgeQuestion(question=self.question.text, reference=" or ".join(self.golds), answer=outcome.answer)
         return {JUDGED: (await services.of(ModelJudge).grade(asked, timeout_s=timeout_s)).score}
 
     def checks(self, outcome: Outcome) -> Sequence[Check]:
@@ -140,6 +145,14 @@ class FileQuestion(QuestionTask):
         """Search for the question once, then say the gold answer: nobody has told how to find it."""
         await ui.call(SEARCH, query=self.question.text[:500])
         await ui.finish(answer=self.question.golds[0])
+
+
+def _same(answer: str, gold: str) -> bool:
+    """Compare as SQuAD does; where the gold is a number, by value: there "-3" is not "3"."""
+    number = read_number(plain(gold))
+    if number is None:
+        return bool(exact_match(answer, [gold]))
+    return Number(value=number, before=("in", "in the year")).accepts(answer)
 
 
 def question_task(

@@ -6,10 +6,11 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.search_qa.question import SEARCH, Corpus, QuestionTask, read_documents
+from rlfactory.envs.rewards.answers import Answer, Choice, Name, Year
+from rlfactory.envs.tasks.search_qa.question import SEARCH, Corpus, TypedQuestion, read_documents
 from rlfactory.envs.tasks.search_qa.world import SENTENCES, TABLE, Thing, made_world
 from rlfactory.envs.tasks.table import frozen
 from rlfactory.envs.tasks.task import variant
@@ -21,6 +22,8 @@ from rlfactory.envs.tools.tool import ToolFactory
 _SHARES: Final[Mapping[Split, range]] = {"train": range(0, 6), "validation": range(6, 8), "test": range(8, 10)}
 """Of each ten things of a kind, those that questions of a split begin with."""
 
+ANSWERS: Final[Mapping[str, Any]] = TABLE["answers"]
+
 
 class MadeCorpus(Corpus):
     """Of the made world."""
@@ -30,12 +33,14 @@ class MadeCorpus(Corpus):
         return made_world().passages()
 
 
-class MadeQuestion(QuestionTask):
+class MadeQuestion(TypedQuestion):
     """A question about the made world."""
 
     kind: ClassVar[str]
     """Of the thing the question begins with."""
     question: ClassVar[str]
+    about: ClassVar[str]
+    """What is answered with: a key of `ANSWERS`, or "year"."""
 
     def own_tools(self) -> Mapping[str, ToolFactory]:
         return {SEARCH: lambda context: SearchTool(context.services.of(MadeCorpus).retriever)}
@@ -65,11 +70,12 @@ class Chain(MadeQuestion):
 
     @property
     def goal(self) -> str:
-        return self.question.format(self.start.name)
+        return f"{self.question.format(self.start.name)} {self.answer.form}"
 
     @property
-    def golds(self) -> Sequence[str]:
-        return (self.path[-1],)
+    def answer(self) -> Answer:
+        found = self.path[-1]
+        return Year(value=int(found)) if self.about == "year" else named(found, self.about)
 
     @property
     def support(self) -> Sequence[str]:
@@ -86,6 +92,7 @@ class Chain(MadeQuestion):
 class Earlier(MadeQuestion):
     """Compares two things by a number."""
 
+    about: ClassVar[str] = "name"
     fact: ClassVar[str]
     both: tuple[Thing, Thing]
 
@@ -98,11 +105,12 @@ class Earlier(MadeQuestion):
 
     @property
     def goal(self) -> str:
-        return self.question.format(*(thing.name for thing in self.both))
+        return f"{self.question.format(*(thing.name for thing in self.both))} {self.answer.form}"
 
     @property
-    def golds(self) -> Sequence[str]:
-        return (min(self.both, key=lambda thing: int(thing.facts[self.fact])).name,)
+    def answer(self) -> Choice:
+        first, second = sorted(self.both, key=lambda thing: int(thing.facts[self.fact]))
+        return Choice(text=first.name, others=(second.name,), also=(short(first.name),), before=("the",))
 
     @property
     def support(self) -> Sequence[str]:
@@ -111,6 +119,19 @@ class Earlier(MadeQuestion):
     async def solve(self, ui: UiDriver) -> None:
         values = {thing.name: int(await look_up(ui, thing.name, self.fact)) for thing in self.both}
         await ui.finish(answer=min(values, key=lambda name: values[name]))
+
+
+def named(text: str, about: str) -> Name:
+    """Return the answer that names a thing, with what may be left out, put in another way or said around it."""
+    words: Mapping[str, Sequence[str]] = ANSWERS[about]
+    also = [form.format(*text.split(" ")) for form in words.get("also", ())]
+    return Name(text=text, also=tuple(also), before=tuple(words["before"]), after=tuple(words.get("after", ())),
+                what=about)  # fmt: skip
+
+
+def short(name: str) -> str:
+    """Return the word that tells a firm or building from all others, as "Drost" of "Drost Mills"."""
+    return name.partition(" ")[0]
 
 
 async def look_up(ui: UiDriver, name: str, fact: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.rewards.answers import Answer
 from rlfactory.envs.rewards.rubric import Part, Rubric, Verdict
 from rlfactory.envs.rewards.text import SearchR1Reward, answer_part, exact_match, f1, format_part
 from rlfactory.envs.tasks.task import Check, Outcome, Task
@@ -39,7 +40,8 @@ class Corpus(ABC):
 
 
 class QuestionTask(Task):
-    """A question that passages answer. Rewarded as by Search-R1; its limits are those of its paper, plus a margin."""
+    """A question that passages answer. Rewarded as by Search-R1, but that a wrong answer earns nothing, whatever its
+    form; its limits are those of the paper, plus a margin."""
 
     suite = "search_qa"
     needs_device = False
@@ -49,7 +51,11 @@ class QuestionTask(Task):
     @property
     @abstractmethod
     def golds(self) -> Sequence[str]:
-        """What counts as right."""
+        """Answers that are right, in words; for the parts of the reward that compare words."""
+
+    @abstractmethod
+    def is_right(self, answer: str) -> bool:
+        """Tell whether an answer is right."""
 
     @property
     def support(self) -> Sequence[str]:
@@ -57,12 +63,12 @@ class QuestionTask(Task):
         return ()
 
     def checks(self, outcome: Outcome) -> Sequence[Check]:
-        return (Check(name="answered right", holds=exact_match(outcome.answer, self.golds) == 1.0),)
+        return (Check(name="answered right", holds=self.is_right(outcome.answer)),)
 
     def rubric(self) -> Rubric:
         return Rubric(
             parts=(
-                SearchR1Reward(tuple(self.golds)).part,
+                SearchR1Reward(self.is_right).part,
                 answer_part("exact_match", 0.0, lambda answer: exact_match(answer, self.golds)),
                 answer_part("f1", 0.0, lambda answer: f1(answer, self.golds)),
                 format_part(0.0),
@@ -74,6 +80,22 @@ class QuestionTask(Task):
         """Return the share of the supporting passages that searches have shown."""
         seen = {title for each in verdict.outcome.calls for title, _ in read_documents(each.result.text)}
         return sum(title in seen for title in self.support) / len(self.support)
+
+
+class TypedQuestion(QuestionTask):
+    """A question with one answer of a known type."""
+
+    @property
+    @abstractmethod
+    def answer(self) -> Answer:
+        """What is right."""
+
+    @property
+    def golds(self) -> Sequence[str]:
+        return (str(self.answer),)
+
+    def is_right(self, answer: str) -> bool:
+        return self.answer.accepts(answer)
 
 
 def read_documents(text: str) -> list[tuple[str, str]]:

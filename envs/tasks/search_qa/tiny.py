@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import ClassVar, Final, Self
 
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.search_qa.question import SEARCH, Corpus, QuestionTask, read_documents
+from rlfactory.envs.rewards.answers import Name
+from rlfactory.envs.tasks.search_qa.question import SEARCH, Corpus, TypedQuestion, read_documents
 from rlfactory.envs.tasks.task import Task, variant
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 from rlfactory.envs.tools.search.passages import Passage
@@ -73,7 +74,7 @@ class VillageCorpus(Corpus):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TinyQuestion(QuestionTask):
+class TinyQuestion(TypedQuestion):
     """What one fact about one person is."""
 
     suite = "tiny_search"
@@ -92,8 +93,8 @@ class TinyQuestion(QuestionTask):
         return self.wording.format(self.person.name)
 
     @property
-    def golds(self) -> Sequence[str]:
-        return (str(getattr(self.person, self.fact)),)
+    def answer(self) -> Name:
+        return Name(text=getattr(self.person, self.fact), before=("a", "an", "the", "from"))
 
     @property
     def support(self) -> Sequence[str]:
@@ -114,8 +115,8 @@ class TinyQuestion(QuestionTask):
 TINY_SEARCH_TASKS: tuple[type[Task], ...] = tuple(
     variant(TinyQuestion, f"tiny_search.{fact}", fact=fact, description=description, wording=wording)
     for fact, description, wording in (
-        ("animal", "Which animal somebody has", "Which animal does {} have?"),
-        ("town", "Which town somebody comes from", "Which town does {} come from?"),
-        ("color", "Which colour somebody likes", "Which color does {} like?"),
+        ("animal", "Which animal somebody has", "Which animal does {} have? One word."),
+        ("town", "Which town somebody comes from", "Which town does {} come from? One word."),
+        ("color", "Which colour somebody likes", "Which color does {} like? One word."),
     )
 )

@@ -73,7 +73,7 @@ class TinySqlTask(Text2SqlTask):
 
     @property
     def goal(self) -> str:
-        return self.question.text
+        return f"{self.question.text} Give the query."
 
     @property
     def schema(self) -> str:
@@ -101,9 +101,24 @@ class TinySqlTask(Text2SqlTask):
 
 
 _TEMPLATES: Final = (
-    ("highest", "The highest value of a column", "What is the highest {column}?", "SELECT max({column}) FROM {table}"),
-    ("lowest", "The lowest value of a column", "What is the lowest {column}?", "SELECT min({column}) FROM {table}"),
-    ("total", "The total of a column", "What is the total {column}?", "SELECT sum({column}) FROM {table}"),
+    (
+        "highest",
+        "The highest value of a column",
+        "What is the highest {column}?",
+        "SELECT max({column}) FROM {table}",
+    ),
+    (
+        "lowest",
+        "The lowest value of a column",
+        "What is the lowest {column}?",
+        "SELECT min({column}) FROM {table}",
+    ),
+    (
+        "total",
+        "The total of a column",
+        "What is the total {column}?",
+        "SELECT sum({column}) FROM {table}",
+    ),
 )
 TINY_TEXT2SQL_TASKS: tuple[type[Task], ...] = (
     *(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
+from rlfactory.envs.rewards.answers import unfenced
 from rlfactory.envs.tasks.travel.market import Flight, Hotel, Market
 
 CHECKS: Final = ("readable", "route", "days", "seats", "rooms", "hotels", "weather", "budget", "cheapest")
@@ -50,9 +51,9 @@ class Plan:
 
 
 def read_plan(answer: str, market: Market) -> Plan | None:
-    """Return the plan that an answer names, None if it names none, or what there is not."""
+    """Return the plan that an answer names, None if it names none, or what there is not; it may be fenced."""
     try:
-        value = json.loads(answer)
+        value = json.loads(unfenced(answer))
     except (ValueError, RecursionError):
         return None
     flights = {each.number: each for each in market.flights}

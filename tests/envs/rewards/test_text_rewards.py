@@ -21,8 +21,6 @@ from rlfactory.envs.rewards.text import (
     length_penalty,
     matches,
     normalize,
-    numeric,
-    read_number,
     turns_penalty,
     verified_part,
 )
@@ -77,26 +75,6 @@ def test_scores_lie_within_bounds_and_a_match_is_full_f1(answer: str, gold: str)
         assert f1(answer, [gold]) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("12", 12), ("-1,200.50", -1200.5), ("$5.", 5), ("12 %", 12), ("1e3", 1000), (".5", 0.5), (" 7\n", 7)],
-)
-def test_numbers_are_read(text: str, value: float):
-    assert read_number(text) == value
-
-
-@pytest.mark.parametrize("text", ["", "twelve", "12 apples", "3 or 4", "1,20", "nan", "inf", "1e999", "0x10", "--1"])
-def test_what_is_no_single_number_is_none(text: str):
-    assert read_number(text) is None
-    assert numeric(text, 12) == 0
-
-
-def test_numbers_are_near_enough_within_the_tolerance():
-    assert numeric("3.14", 3.14159, relative=1e-2) == 1
-    assert numeric("3.14", 3.14159) == 0
-    assert numeric("0.0", 0.0) == 1
-
-
 def test_patterns_match_the_whole_answer():
     assert matches(" AB-12\n", re.compile(r"[A-Z]{2}-\d+")) == 1
     assert matches("AB-12 or so", re.compile(r"[A-Z]{2}-\d+")) == 0
@@ -136,12 +114,10 @@ def test_a_penalty_that_would_be_a_prize_is_refused(penalty):
             penalty(weight, free=free, limit=limit)
 
 
-def test_search_r1_pays_for_being_right_and_a_little_for_form():
-    reward = SearchR1Reward(["Oslo"])
+def test_search_r1_pays_for_being_right_and_less_for_bad_form():
+    reward = SearchR1Reward(lambda answer: answer == "Oslo")
     assert reward.part.score(verdict("Oslo", (1, OK), turns=1)) == 1.0
     assert reward.score(verdict("Oslo", (2, OK), turns=2)) == 0.8  # a turn without a call
     assert reward.score(verdict("Oslo", (1, BAD), (2, OK), turns=2)) == 0.8
-    assert reward.score(verdict("Bergen", (1, OK), turns=1)) == 0.2
-    assert reward.score(verdict("Bergen", (1, BAD), turns=1)) == 0.1
-    assert reward.score(verdict(" ", (1, OK), turns=1)) == 0.0
+    assert reward.score(verdict("Bergen", (1, OK), turns=1)) == 0.0
     assert reward.score(verdict("Oslo", (1, OK), turns=1, finished=False)) == 0.0

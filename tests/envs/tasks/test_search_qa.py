@@ -51,11 +51,11 @@ async def test_answers_that_only_look_right_fail(client: EnvClient):
             result = await session.step([call])
             assert result.state is EpisodeState.FINISHED
             assert not result.reward.success
-            assert result.reward.total <= 0.2
+            assert result.reward.total == 0.0
             assert result.reward.parts["support"] == 0
 
 
-async def test_form_is_paid_a_little(client: EnvClient):
+async def test_bad_form_costs_a_little(client: EnvClient):
     task = REGISTRY.draw("search_qa.birthplace", seed=1, split="train")
     assert isinstance(task, Chain)
     gold = task.golds[0]

@@ -88,4 +88,4 @@ async def test_search_shows_the_person_first_and_pays_as_search_r1(client: EnvCl
         assert found.text.count("Doc ") == 2
         wrong = next(word for word in FACTS["animal"] if word != task.person.animal)
         ending = await session.step([ToolCall(id="0", name="finish", arguments={"answer": wrong})])
-        assert (ending.reward.total, ending.reward.parts["support"]) == (0.2, 1.0)
+        assert (ending.reward.total, ending.reward.parts["support"]) == (0.0, 1.0)

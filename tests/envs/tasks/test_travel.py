@@ -72,7 +72,8 @@ def test_each_wish_is_verified_by_itself():
 
 @pytest.mark.parametrize(
     "answer",
-    ["", "RF100", "[]", '{"flights": [], "hotels": []}', '{"flights": ["RF0"], "hotels": ["Ritz"]}', "[" * 100_000,
+    ["", "RF100", "```", "```json\n```",
+     "[]", '{"flights": [], "hotels": []}', '{"flights": ["RF0"], "hotels": ["Ritz"]}', "[" * 100_000,
      '{"flights": [1], "hotels": [{}]}', '{"flights": "RF1", "hotels": "x"}', '{"flights": []}'],
 )  # fmt: skip
 def test_what_is_no_plan_holds_nothing(answer: str):
