@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -32,6 +33,8 @@ MAX_STANDSTILL_S: Final = 3.0
 """Of an honest turn: on a machine that others use, too, a turn may take long without anybody attacking."""
 QUIET_S: Final = 5.0
 MEMORY_LOOKS_S: Final = 0.1
+ATTACKERS_NICE: Final = 10
+"""Attackers have machines of their own: here, too, they shall not take processors from whom they attack."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,9 +146,13 @@ async def _shrunk(arena: Arena, before_mb: float) -> bool:
     return True
 
 
-async def main_async(chosen: Sequence[Attack], *, postgres_dsn: str) -> tuple[Figures, list[Outcome]]:
+async def main_async(
+    chosen: Sequence[Attack], *, postgres_dsn: str, attackers_nice: int = 0
+) -> tuple[Figures, list[Outcome]]:
+    """Args: attackers_nice: by how much service and honest sessions go before this process."""
     outcomes: list[Outcome] = []
     async with Arena(postgres=postgres_dsn) as arena:
+        os.nice(attackers_nice)
         quiet_from_s = time.monotonic()
         await asyncio.sleep(QUIET_S)
         quiet_ms = percentile_ms(arena.seen.latencies_s(quiet_from_s, time.monotonic()), 0.99)
@@ -230,7 +237,7 @@ def main() -> None:
         return
     with ExitStack() as stack:
         dsn = _database(stack.enter_context(postgres())) if programs() is not None else ""
-        figures, outcomes = asyncio.run(main_async(chosen, postgres_dsn=dsn))
+        figures, outcomes = asyncio.run(main_async(chosen, postgres_dsn=dsn, attackers_nice=ATTACKERS_NICE))
     if arguments.details:
         with open(arguments.details, "w") as file:  # noqa: PTH123
             json.dump([asdict(each) for each in outcomes], file, indent=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -26,15 +27,19 @@ class SandboxConfig:
     spares: int = 1
     """Containers started ahead, so that a session does not wait for its own."""
     max_open: int = 64
-    """Sessions that may have one at the same time."""
+    """Sessions that may have one at the same time; others wait."""
+    max_open_of_tenant: int | None = None
+    """Of these, for sessions of one tenant; None: all."""
+    starts_at_once: int = field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))
+    """Others wait for their turn: a start takes a processor for a while, which sessions that run need, too."""
     allow: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     """HOST:PORT (or *.HOST:PORT) that code may reach, by suite; nothing where a suite is not named."""
     unsafe_local: bool = False
     """Run code as processes of this machine instead, with all rights of this user. For machines that may be harmed."""
 
     def __post_init__(self) -> None:
-        if self.spares < 0 or self.max_open < 1:
-            raise ValueError("spares must not be below 0, and max_open must be at least 1")
+        if self.spares < 0 or self.max_open < 1 or self.starts_at_once < 1:
+            raise ValueError("spares must not be below 0, and max_open and starts_at_once must be at least 1")
 
     def spec(self, suite: str = "") -> CellSpec:
         """What the Docker engine is asked for."""

@@ -14,6 +14,8 @@ from typing import Final
 
 from rlfactory.envs.api.errors import InfrastructureError, TaskError
 from rlfactory.envs.sandbox.config import SandboxConfig
+from rlfactory.envs.service.services import SESSION, TENANT
+from rlfactory.envs.tools.runtime.fair_places import FairPlaces
 from rlfactory.processes.child import Child
 from rlfactory.processes.docker.container import Container
 from rlfactory.processes.docker.engine import DockerEngine
@@ -22,7 +24,8 @@ from rlfactory.processes.program import Program
 
 GRACE_S: Final = 2.0
 """The supervisor in the sandbox ends late code itself; when it has not after this much longer, all is ended."""
-
+WARM_UP_S: Final = 20.0
+"""For the interpreter of a new sandbox to come up."""
 
 LOCAL: Final = (sys.executable, "-I", "-B", str(Path(__file__).with_name("interpreter.py")))
 """Runs an interpreter as a process of this machine, with all rights of this user."""
@@ -92,8 +95,10 @@ class Sandboxes:
         self.config = config or SandboxConfig()
         self._engine: DockerEngine | None = None
         self._opening = asyncio.Lock()
-        self._open: set[Interpreter] = set()
-        self._places = asyncio.Semaphore(self.config.max_open)
+        self._open: dict[Interpreter, tuple[float, str, str]] = {}
+        """With what its place is given back by."""
+        self._places = FairPlaces(self.config.max_open, most_of_one=self.config.max_open_of_tenant)
+        self._starts = FairPlaces(self.config.starts_at_once)
         self._spares: list[asyncio.Task[Program]] = []
         self._closed = False
 
@@ -108,24 +113,24 @@ class Sandboxes:
         Raises: TaskError: see `require`. InfrastructureError: the engine failed.
         """
         await self.require()
-        await self._places.acquire()
+        tenant, session = TENANT.get(), SESSION.get()
+        begun_s = await self._places.take(tenant, session)
         try:
             interpreter = Interpreter(await (self._start(suite) if suite in self.config.allow else self._spare()))
         except BaseException:
-            self._places.release()
+            self._places.free(begun_s, tenant, session)
             raise
-        self._open.add(interpreter)
+        self._open[interpreter] = begun_s, tenant, session
         return interpreter
 
     async def release(self, interpreter: Interpreter) -> None:
         """End an interpreter. Idempotent."""
-        held = interpreter in self._open
-        self._open.discard(interpreter)
+        held = self._open.pop(interpreter, None)
         try:
             await interpreter.close()
         finally:
-            if held:
-                self._places.release()
+            if held is not None:
+                self._places.free(*held)
 
     async def close(self) -> None:
         """End all interpreters, and the spare ones. Idempotent."""
@@ -160,15 +165,26 @@ class Sandboxes:
             self._spares.append(asyncio.create_task(self._start()))
 
     async def _start(self, suite: str = "") -> Program:
-        if self._closed:
-            raise InfrastructureError("the sandboxes are closed")
-        try:
-            if self.config.unsafe_local:
-                environment = {"PATH": os.defpath, "LANG": "C.UTF-8"}
-                return await Child.start(*LOCAL, name="sandbox", stderr=DEVNULL, environment=environment)
-            return await Container.start(await self._connected(), self.config.spec(suite), quiet=True)
-        except ProcessError as error:
-            raise InfrastructureError(f"no sandbox could be started: {error}") from None
+        """Return a program that runs code at once, when it is this session's turn to have one started."""
+        async with self._starts.place(TENANT.get(), SESSION.get()):
+            if self._closed:
+                raise InfrastructureError("the sandboxes are closed")
+            try:
+                program = await self._begun(suite)
+            except ProcessError as error:
+                raise InfrastructureError(f"no sandbox could be started: {error}") from None
+            ran = await Interpreter(program).run("", timeout_s=WARM_UP_S)
+            if ran.status is not RunStatus.OK:
+                await program.stop()
+                raise InfrastructureError(f"a new sandbox runs no code: {ran.output}")
+            return program
+
+    async def _begun(self, suite: str) -> Program:
+        """Raises: ProcessError."""
+        if self.config.unsafe_local:
+            environment = {"PATH": os.defpath, "LANG": "C.UTF-8"}
+            return await Child.start(*LOCAL, name="sandbox", stderr=DEVNULL, environment=environment, background=True)
+        return await Container.start(await self._connected(), self.config.spec(suite), quiet=True)
 
     async def _connected(self) -> DockerEngine:
         async with self._opening:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
-from contextvars import ContextVar
 from typing import Any, Final
 
 import grpc
 
 from rlfactory.envs.api.errors import Unauthenticated
 from rlfactory.envs.service import access_log, health
+from rlfactory.envs.service.services import TENANT
 from rlfactory.envs.wire.faults import to_status
 from rlfactory.envs.wire.trust import AUTHORIZATION
 
 OPEN_TO_ALL: Final = (f"/{health.SERVICE_NAME}/Check", f"/{health.SERVICE_NAME}/Watch")
 """Health checks tell no more than that somebody serves, and those who make them often cannot send a token."""
-TENANT: Final[ContextVar[str]] = ContextVar("tenant", default="")
-"""Whose call is being answered, by its token; "" for all whose token names nobody."""
 _SCHEME: Final = "bearer "
 
 

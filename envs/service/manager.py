@@ -25,14 +25,13 @@ from rlfactory.envs.api.errors import (
 )
 from rlfactory.envs.api.types import ResetResult, SessionOptions, Split, StepResult, ToolCall
 from rlfactory.envs.rewards.rubric import Rubric
-from rlfactory.envs.service.authentication import TENANT
 from rlfactory.envs.service.concurrency import all_or_none, forget_snapshot, to_its_end
 from rlfactory.envs.service.events import EventBus, EventKind
 from rlfactory.envs.service.goldens import EpisodeKey, Goldens
 from rlfactory.envs.service.idempotency import NamedRequests, checked_id
 from rlfactory.envs.service.limits import Limits, bounded, share
 from rlfactory.envs.service.metrics import ServiceMetrics
-from rlfactory.envs.service.services import Services
+from rlfactory.envs.service.services import TENANT, Services
 from rlfactory.envs.service.session import Episode, HeldPhone, Session, StoredStep
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tools.registry import ToolRegistry

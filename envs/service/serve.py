@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
@@ -18,7 +19,7 @@ from rlfactory.emulators.sources.phones import PhonesConfig, discovery_folders, 
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.sandbox.config import SandboxConfig, allow_lists
 from rlfactory.envs.sandbox.sandboxes import Sandboxes
-from rlfactory.envs.service.limits import Limits
+from rlfactory.envs.service.limits import Limits, share
 from rlfactory.envs.service.metrics import exposed
 from rlfactory.envs.service.serve_options import ServeOptions
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
@@ -86,6 +87,12 @@ def server_config(options: ServeOptions) -> ServerConfig:
         raise TaskError(str(error)) from None
 
 
+def sandbox_config(options: ServeOptions, *, tenants: int) -> SandboxConfig:
+    """Return where code of models runs. Raises: TaskError."""
+    config = SandboxConfig(unsafe_local=options.unsafe_local, allow=allow_lists(options.allow or ()))
+    return replace(config, max_open_of_tenant=share(config.max_open, tenants))
+
+
 @asynccontextmanager
 async def tools_of_file(path: Path, environ: Mapping[str, str]) -> AsyncIterator[ToolRegistry]:
     """Offer the tools of a file beside those that ship, for the block; `${NAME}` in the file is of `environ`.
@@ -119,7 +126,7 @@ async def serve(options: ServeOptions) -> None:
         when_parent_ends(lambda: loop.call_soon_threadsafe(stop.set))
     metrics = CollectorRegistry()
     services = questions.services()
-    services.give(Sandboxes(SandboxConfig(unsafe_local=options.unsafe_local, allow=allow_lists(options.allow or ()))))
+    services.give(Sandboxes(sandbox_config(options, tenants=config.trust.parties)))
     tasks = questions.registry() or default_registry()
     if options.text2sql is not None:
         tasks.add(spider_task(options.text2sql))

@@ -19,8 +19,8 @@ from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.pool import PhoneState, PhoneStatus
 from rlfactory.envs.api.errors import Blame, InfrastructureError, LimitExceeded, RLFactoryError, TaskError
 from rlfactory.envs.service import access_log
-from rlfactory.envs.service.authentication import TENANT
 from rlfactory.envs.service.manager import SessionManager
+from rlfactory.envs.service.services import TENANT
 from rlfactory.envs.service.step_stream import StepStream, Unwritten, written
 from rlfactory.envs.wire import convert, handshake
 from rlfactory.envs.wire.convert import Answer, parsed, serialized

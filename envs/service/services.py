@@ -19,6 +19,8 @@ S = TypeVar("S", bound=SharedService)
 
 SESSION: Final[ContextVar[str]] = ContextVar("session", default="")
 """For whom a shared service is working just now: what is scarce is shared out evenly between sessions."""
+TENANT: Final[ContextVar[str]] = ContextVar("tenant", default="")
+"""Whose call is being answered, by its token; "" for all whose token names nobody. Tenants come before sessions."""
 
 
 class Services:

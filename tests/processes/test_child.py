@@ -48,7 +48,7 @@ async def main():
             family = psutil.Process().children(recursive=True)
             used = {{each.pid: each.cpu_times().user for each in family}}
             first = used | first
-            busy = sum(seconds - first[pid] > 1 for pid, seconds in used.items())
+            busy = sum(seconds - first[pid] > 0.5 for pid, seconds in used.items())
         print(json.dumps({{each.pid: " ".join(each.cmdline()) for each in family}}), flush=True)
         await asyncio.sleep(600)
 

@@ -11,8 +11,12 @@ import time
 from benchmarks.adversary.arena import TEXT, Arena, text_of
 from benchmarks.adversary.attack import attack, require
 from rlfactory.envs.client import Session
+from rlfactory.envs.sandbox.config import SandboxConfig
+from rlfactory.envs.service.limits import share
 
 TASK = "math_code.count"
+PART = share(SandboxConfig().max_open, 2)
+"""Of the sandboxes, that one of two tenants may have."""
 
 
 async def _works(session: Session) -> None:
@@ -105,7 +109,7 @@ async def will_not_stop(arena: Arena) -> str:
 
 @attack("each waits for its turn; none is void", limit_s=120)
 async def too_many_sandboxes(arena: Arena) -> str:
-    """Open 80 sessions that run code, where 64 may have a sandbox at the same time."""
+    """Open 80 sessions that run code, where 64 may have a sandbox at the same time, and a tenant 48 of these."""
     async with arena.client() as client:
         answered: list[str] = []
 
@@ -113,7 +117,7 @@ async def too_many_sandboxes(arena: Arena) -> str:
             async with client.session(TASK, seed=seed, options=TEXT) as session:
                 said = await text_of(session, "python", code="print(1)")
                 answered.append(said)
-                while len(answered) < 64:  # noqa: ASYNC110
+                while len(answered) < PART:  # noqa: ASYNC110
                     await asyncio.sleep(0.1)
                 await asyncio.sleep(0.5)
                 return said

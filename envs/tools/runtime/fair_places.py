@@ -1,57 +1,93 @@
-"""Places that are shared out evenly: of those who wait, who has used them least is next."""
+"""Places that are shared out evenly: of those who wait, who has used them least of late is next."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
 MAX_REMEMBERED: Final = 4096
 """Users whose use is counted; then counting begins anew."""
+HALF_LIFE_S: Final = 30.0
+"""Use counts half after so long: who was busy an hour ago waits for nobody."""
 
 
 class FairPlaces:
-    """So many at a time. Use is time spent in a place, by user."""
+    """So many at a time. Use is time spent in a place: that of a tenant comes first, then that of its session."""
 
-    def __init__(self, places: int) -> None:
+    def __init__(self, places: int, *, most_of_one: int | None = None) -> None:
+        """Args: most_of_one: that one tenant may hold at the same time; None: all."""
         self._free = places
-        self._used_s: dict[str, float] = {}
-        self._waiting: dict[asyncio.Future[None], str] = {}
+        self._most_of_one = most_of_one or places
+        self._held: Counter[str] = Counter()
+        """By tenant."""
+        self._used: dict[tuple[str, ...], tuple[float, float]] = {}
+        """Seconds of a tenant, or of a session of one, and when they were counted."""
+        self._waiting: dict[asyncio.Future[None], tuple[str, str]] = {}
         """In the order in which they came."""
 
     @asynccontextmanager
-    async def place(self, user: str) -> AsyncIterator[None]:
+    async def place(self, tenant: str, session: str = "") -> AsyncIterator[None]:
         """Hold a place for the block."""
-        if self._free:
-            self._free -= 1
-        else:
-            await self._wait(user)
-        begun_s = time.monotonic()
+        begun_s = await self.take(tenant, session)
         try:
             yield
         finally:
-            if len(self._used_s) >= MAX_REMEMBERED:
-                self._used_s.clear()
-            self._used_s[user] = self._used_s.get(user, 0.0) + time.monotonic() - begun_s
-            self._pass_on()
+            self.free(begun_s, tenant, session)
 
-    async def _wait(self, user: str) -> None:
+    async def take(self, tenant: str, session: str = "") -> float:
+        """Wait for a place; return when it was had, which `free` is told."""
+        if self._free and self._held[tenant] < self._most_of_one:
+            self._free -= 1
+            self._held[tenant] += 1
+        else:
+            await self._wait(tenant, session)
+        return time.monotonic()
+
+    def free(self, begun_s: float, tenant: str, session: str = "") -> None:
+        """Give a place back."""
+        now_s = time.monotonic()
+        if len(self._used) >= MAX_REMEMBERED:
+            self._used.clear()
+        for user in ((tenant,), (tenant, session)):
+            self._used[user] = (self._used_s(user, now_s) + now_s - begun_s, now_s)
+        self._free += 1
+        self._held[tenant] -= 1
+        self._let_in()
+
+    def _used_s(self, user: tuple[str, ...], now_s: float) -> float:
+        used_s, counted_s = self._used.get(user, (0.0, now_s))
+        return used_s * math.exp2((counted_s - now_s) / HALF_LIFE_S)
+
+    async def _wait(self, tenant: str, session: str) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting[turn] = user
+        self._waiting[turn] = (tenant, session)
         try:
             await turn
         except asyncio.CancelledError:
-            if self._waiting.pop(turn, None) is None and not turn.cancelled():
-                self._pass_on()  # it was given a place in the same moment
+            if self._waiting.pop(turn, None) is None and not turn.cancelled():  # it was given a place just now
+                self._free += 1
+                self._held[tenant] -= 1
+                self._let_in()
             raise
 
-    def _pass_on(self) -> None:
-        while self._waiting:
-            turn = min(self._waiting, key=lambda each: self._used_s.get(self._waiting[each], 0.0))
-            del self._waiting[turn]
-            if not turn.done():
-                turn.set_result(None)
+    def _let_in(self) -> None:
+        """Give free places to those who are next."""
+        now_s = time.monotonic()
+        while self._free:
+            may = [turn for turn, (tenant, _) in self._waiting.items() if self._held[tenant] < self._most_of_one]
+            if not may:
                 return
-        self._free += 1
+            turn = min(may, key=lambda each: self._use(*self._waiting[each], now_s))
+            tenant, _ = self._waiting.pop(turn)
+            if not turn.done():
+                self._free -= 1
+                self._held[tenant] += 1
+                turn.set_result(None)
+
+    def _use(self, tenant: str, session: str, now_s: float) -> tuple[float, float]:
+        return self._used_s((tenant,), now_s), self._used_s((tenant, session), now_s)

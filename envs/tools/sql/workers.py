@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from rlfactory.envs.api.errors import EnvironmentFault, InfrastructureError
-from rlfactory.envs.service.services import SESSION
+from rlfactory.envs.service.services import SESSION, TENANT
 from rlfactory.envs.tools.runtime.fair_places import FairPlaces
 from rlfactory.envs.tools.runtime.threads import in_thread
 from rlfactory.envs.tools.sql.compare import Comparison
@@ -246,7 +246,7 @@ class _Lane:
     @asynccontextmanager
     async def _worker(self, key: str) -> AsyncIterator[_Process]:
         """Hold a worker, one that has the database if there is; one that has not answered is killed, and replaced."""
-        async with self._places.place(SESSION.get()):
+        async with self._places.place(TENANT.get(), SESSION.get()):
             if self._closed:
                 raise InfrastructureError("the SQL workers are closed")
             process = self._pick(key) or await self._begun()

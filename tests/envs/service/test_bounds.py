@@ -39,6 +39,24 @@ async def test_of_those_who_wait_the_one_that_has_used_least_is_next():
     assert order == ["busy", "busy", "new", "new", "busy"]
 
 
+async def test_a_tenant_waits_behind_one_that_has_used_less_and_holds_no_more_than_its_part(eventually):
+    places = FairPlaces(3, most_of_one=2)
+    begun_s = [await places.take("greedy", str(session)) for session in range(2)]
+    third = asyncio.create_task(places.take("greedy", "2"))
+    await asyncio.sleep(0)
+    assert not third.done(), "one place is kept for others"
+    mine_s = await places.take("modest")
+    later = [asyncio.create_task(places.take("greedy", "0")), asyncio.create_task(places.take("modest"))]
+    await asyncio.sleep(0.01)
+    places.free(begun_s[0], "greedy", "0")
+    await eventually(later[1].done)
+    assert not third.done()
+    places.free(mine_s, "modest")
+    await eventually(third.done)
+    assert not later[0].done(), "its session has used more than the other one"
+    later[0].cancel()
+
+
 async def test_answers_wait_until_others_are_written():
     unwritten = Unwritten(100)
     let_in: list[str] = []
