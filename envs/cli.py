@@ -10,14 +10,15 @@ from typing import Annotated
 import typer
 
 from rlfactory.envs.api.errors import UnknownName
-from rlfactory.envs.service.serve_options import ServeOptions, command
+from rlfactory.envs.service.serve_options import ServeOptions
+from rlfactory.options import takes_options
 from rlfactory.tables import print_table
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command()
-@command(ServeOptions)
+@takes_options
 def serve(options: ServeOptions) -> None:
     """Serve sessions over gRPC until SIGTERM or SIGINT."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is told by us, in one line

@@ -11,15 +11,8 @@ from typing import Annotated, Literal
 import typer
 
 from rlfactory.envs.api.errors import TaskError
-from rlfactory.envs.wire.trust_options import (
-    Authority,
-    ClientCertificate,
-    ClientKey,
-    ClientPlaintext,
-    ServerName,
-    TokenFile,
-    token_from_environment,
-)
+from rlfactory.envs.wire.trust_options import ClientTrustFiles, token_from_environment
+from rlfactory.options import takes_options
 
 app = typer.Typer()
 
@@ -53,7 +46,9 @@ def train(
 
 
 @app.command("eval")
+@takes_options
 def evaluate_policy(
+    files: ClientTrustFiles,
     policy: Annotated[str, typer.Option(help="oracle, random, checkpoint:PATH or openai:URL,MODEL.")],
     tasks: Annotated[str, typer.Option(help="Names with commas between; empty: every task.")] = "",
     suite: Annotated[str, typer.Option(help="Only this suite.")] = "",
@@ -67,12 +62,6 @@ def evaluate_policy(
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
     ablate: Annotated[Literal["image"] | None, typer.Option(help="Take this from the policy.")] = None,
     address: Annotated[str, typer.Option(help="A running service; empty: start one for this ")] = "",
-    token_file: TokenFile = None,
-    tls_ca: Authority = None,
-    tls_cert: ClientCertificate = None,
-    tls_key: ClientKey = None,
-    tls_server_name: ServerName = "",
-    plaintext: ClientPlaintext = False,
     dialect: Annotated[str, typer.Option(help="How an endpoint's model writes actions.")] = "qwen2_5_vl",
     max_pixels: Annotated[int | None, typer.Option(min=1, help="Pixel budget of a screenshot.")] = None,
     screen: Annotated[str, typer.Option(help="WIDTHxHEIGHT; empty: what the policy learnt on, or 1080x2400.")] = "",
@@ -83,7 +72,6 @@ def evaluate_policy(
     """Evaluate a policy over a split of tasks."""
     from rlfactory.trainer.run.evaluation import (
         Ablation,
-        ClientTrustFiles,
         EvalConfig,
         PolicyConfig,
         make_policy,
@@ -112,14 +100,6 @@ def evaluate_policy(
         concurrency=concurrency,
         first_seed=seed,
         ablation=Ablation(ablate) if ablate else None,
-    )
-    files = ClientTrustFiles(
-        token_file=token_file,
-        ca=tls_ca,
-        certificate=tls_cert,
-        key=tls_key,
-        server_name=tls_server_name,
-        plaintext=plaintext,
     )
     trust = files.load(token=token_from_environment()) if address else None
     count = min(concurrency, episodes * attempts)

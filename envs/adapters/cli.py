@@ -6,21 +6,13 @@ import asyncio
 import json
 import signal
 import socket
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rlfactory.envs.api.errors import TaskError
-from rlfactory.envs.wire.trust_options import (
-    Authority,
-    ClientCertificate,
-    ClientKey,
-    ClientPlaintext,
-    ServerName,
-    TokenFile,
-    token_from_environment,
-)
+from rlfactory.envs.wire.trust_options import ClientTrustFiles, token_from_environment
+from rlfactory.options import takes_options
 
 if TYPE_CHECKING:
     from rlfactory.envs.client import EnvClient
@@ -28,47 +20,30 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
-def _client(
-    address: str,
-    token_file: Path | None,
-    ca: Path | None,
-    certificate: Path | None,
-    key: Path | None,
-    server_name: str,
-    *,
-    plaintext: bool,
-) -> EnvClient:
+def _client(address: str, files: ClientTrustFiles) -> EnvClient:
     """Return a client of the service that shows and trusts what these files hold."""
     from rlfactory.envs.client import EnvClient
-    from rlfactory.envs.wire.trust import ClientTrustFiles
 
-    files = ClientTrustFiles(
-        token_file=token_file, ca=ca, certificate=certificate, key=key, server_name=server_name, plaintext=plaintext
-    )
     return EnvClient(address, trust=files.load(token=token_from_environment()))
 
 
 @app.command()
+@takes_options
 def mcp(
+    files: ClientTrustFiles,
     address: Annotated[str, typer.Option(help="Of the environment service: HOST:PORT.")] = "127.0.0.1:7000",
     task: Annotated[str, typer.Option(help="Begin an episode of this task at once.")] = "",
     seed: Annotated[int, typer.Option(min=0)] = 0,
     http_port: Annotated[
         int, typer.Option(min=-1, max=65535, help="Serve HTTP on loopback at /mcp. -1: standard input and output.")
     ] = -1,
-    token_file: TokenFile = None,
-    tls_ca: Authority = None,
-    tls_cert: ClientCertificate = None,
-    tls_key: ClientKey = None,
-    tls_server_name: ServerName = "",
-    plaintext: ClientPlaintext = False,
 ) -> None:
     """Offer the phone and the tools of a service to MCP clients."""
     try:
         from rlfactory.envs.adapters.mcp_server import EnvironmentServer
     except ModuleNotFoundError as error:
         raise TaskError(f"the MCP server needs {error.name}: install rlfactory[tools]") from None
-    env = _client(address, token_file, tls_ca, tls_cert, tls_key, tls_server_name, plaintext=plaintext)
+    env = _client(address, files)
 
     async def run() -> None:
         async with env as client, EnvironmentServer(client) as server:
@@ -83,26 +58,22 @@ def mcp(
 
 
 @app.command()
+@takes_options
 def openenv(
+    files: ClientTrustFiles,
     address: Annotated[str, typer.Option(help="Of the environment service: HOST:PORT.")] = "127.0.0.1:7000",
     task: Annotated[str, typer.Option(help="Of resets that name none.")] = "",
     host: Annotated[str, typer.Option(help="Address to listen on. There is no token: keep to loopback.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 8000,
     max_sessions: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 256,
     as_json: Annotated[bool, typer.Option("--json", help="Say where it listens as one line of JSON.")] = False,
-    token_file: TokenFile = None,
-    tls_ca: Authority = None,
-    tls_cert: ClientCertificate = None,
-    tls_key: ClientKey = None,
-    tls_server_name: ServerName = "",
-    plaintext: ClientPlaintext = False,
 ) -> None:
     """Offer the tasks of a service to OpenEnv clients."""
     try:
         from rlfactory.envs.adapters.openenv import OpenEnvServer
     except ModuleNotFoundError as error:
         raise TaskError(f"the OpenEnv server needs {error.name}: install rlfactory[tools]") from None
-    env = _client(address, token_file, tls_ca, tls_cert, tls_key, tls_server_name, plaintext=plaintext)
+    env = _client(address, files)
 
     async def run() -> None:
         with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:

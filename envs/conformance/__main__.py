@@ -12,7 +12,8 @@ from pathlib import Path
 from rlfactory.envs.api.errors import RLFactoryError
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.conformance.checks import NotConforming, Target, examine, expect
-from rlfactory.envs.wire.trust import ClientTrust, ClientTrustFiles
+from rlfactory.envs.wire.trust import ClientTrust
+from rlfactory.envs.wire.trust_options import ClientTrustFiles
 
 
 async def conform(address: str, task: str, *, trust: ClientTrust | None = None, as_json: bool) -> int:

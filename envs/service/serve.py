@@ -29,8 +29,7 @@ from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.text2sql.spider import spider_task
 from rlfactory.envs.tools.registry import ToolRegistry, default_tools
 from rlfactory.envs.tools.runtime.cache import CacheConfig
-from rlfactory.envs.wire.trust import ServerTrustFiles
-from rlfactory.envs.wire.trust_options import token_from_environment
+from rlfactory.envs.wire.trust_options import ServerTrustFiles, token_from_environment
 from rlfactory.processes import event_loop
 from rlfactory.processes.child import when_parent_ends
 from rlfactory.processes.malloc import keep_large_blocks

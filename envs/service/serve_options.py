@@ -6,16 +6,15 @@ default. A path means in the file what it means on the command line.
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 import reprlib
 import typing
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -28,8 +27,6 @@ from rlfactory.envs.wire.trust_options import (
     ServerPlaintext,
     TokenFile,
 )
-
-Options = TypeVar("Options")
 
 _WORDS: Final = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _SHORT: Final = reprlib.Repr()
@@ -118,29 +115,6 @@ class ServeOptions:
         bool, typer.Option(help="Stop when standard input ends: for a program whose child the service is.")
     ] = False
     json: Annotated[bool, typer.Option(help="Say where it listens as one line of JSON.")] = False
-
-
-def command(kind: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
-    """Make a Typer command of a function that takes a dataclass, whose fields are its options."""
-
-    def decorate(function: Callable[[Options], None]) -> Callable[..., None]:
-        hints = typing.get_type_hints(kind, include_extras=True)
-
-        def run(**values: Any) -> None:
-            function(kind(**values))
-
-        run.__name__, run.__doc__ = function.__name__, function.__doc__
-        run.__annotations__ = hints
-        parameters = [
-            inspect.Parameter(
-                each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name]
-            )
-            for each in fields(kind)  # type: ignore[arg-type]
-        ]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        return run
-
-    return decorate
 
 
 def _read_file(path: Path, context: typer.Context) -> dict[str, Any]:

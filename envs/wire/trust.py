@@ -10,7 +10,6 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 import grpc
@@ -117,54 +116,6 @@ class ClientTrust:
         return grpc.aio.secure_channel(address, credentials, options=options)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ServerTrustFiles:
-    """Where a `ServerTrust` is kept."""
-
-    token_file: Path | None = None
-    """One token a line, or a tenant's name and a token; blank lines and lines that begin with # mean nothing."""
-    certificate: Path | None = None
-    key: Path | None = None
-    client_ca: Path | None = None
-    plaintext: bool = False
-
-    def load(self, *, token: str = "") -> ServerTrust:
-        """Read the files; `token` is accepted beside those of the file. Raises: TaskError: a file cannot be read."""
-        tokens = _read_tokens(self.token_file)
-        return ServerTrust(
-            tokens=((token,) if token else ()) + tuple(tokens),
-            tenants={each: tenant for each, tenant in tokens.items() if tenant},
-            certificate=_read(self.certificate),
-            key=_read(self.key),
-            client_ca=_read(self.client_ca),
-            plaintext=self.plaintext,
-        )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ClientTrustFiles:
-    """Where a `ClientTrust` is kept."""
-
-    token_file: Path | None = None
-    """Its first token is used."""
-    ca: Path | None = None
-    certificate: Path | None = None
-    key: Path | None = None
-    server_name: str = ""
-    plaintext: bool = False
-
-    def load(self, *, token: str = "") -> ClientTrust:
-        """Read the files; `token`, if given, goes before that of the file. Raises: TaskError: a file cannot be read."""
-        return ClientTrust(
-            token=token or next(iter(_read_tokens(self.token_file)), ""),
-            ca=_read(self.ca),
-            certificate=_read(self.certificate),
-            key=_read(self.key),
-            server_name=self.server_name,
-            plaintext=self.plaintext,
-        )
-
-
 def is_loopback(host: str) -> bool:
     """Tell whether only this machine can reach the host."""
     if host == "localhost":
@@ -183,27 +134,3 @@ def host_of(address: str) -> str:
 def _check_token(token: str) -> None:
     if len(token) < MIN_TOKEN_CHARS or not token.isascii() or not token.isprintable() or " " in token:
         raise TaskError(f"a token is one word of at least {MIN_TOKEN_CHARS} printable ASCII characters")
-
-
-def _read_tokens(path: Path | None) -> dict[str, str]:
-    """Return the tokens of a file in their order, with the tenants they belong to ("" for none)."""
-    if path is None:
-        return {}
-    lines = (line.strip() for line in _read(path).decode("utf-8", "replace").splitlines())
-    words = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
-    tokens = {each[-1]: each[0] if len(each) == 2 else "" for each in words}
-    if not tokens:
-        raise TaskError(f"{path} holds no token")
-    return tokens
-
-
-def _read(path: Path | None) -> bytes:
-    if path is None:
-        return b""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise TaskError(f"cannot read {path}: {error.strerror or error}") from None
-    if not data.strip():
-        raise TaskError(f"{path} is empty")
-    return data

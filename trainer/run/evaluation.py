@@ -20,7 +20,7 @@ from rich.console import Console
 
 from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.wire.trust import ClientTrust, ClientTrustFiles
+from rlfactory.envs.wire.trust import ClientTrust
 from rlfactory.trainer.episode.openai_policy import OpenAIPolicy
 from rlfactory.trainer.episode.policies import OraclePolicy, Policy, PolicyConfig, RandomPolicy
 from rlfactory.trainer.episode.session import Ablation
@@ -32,7 +32,6 @@ from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 
 __all__ = [
     "Ablation",
-    "ClientTrustFiles",
     "EvalConfig",
     "PolicyConfig",
     "make_policy",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rlfactory.envs.api.types import ImageFormat, SessionOptions
-from rlfactory.envs.wire.trust import ClientTrustFiles
+from rlfactory.envs.wire.trust_options import ClientTrustFiles
 from rlfactory.trainer.dialects import Dialect
 from rlfactory.trainer.episode.rollout import RolloutConfig, session_options
 

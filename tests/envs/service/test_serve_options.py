@@ -10,8 +10,10 @@ import typer
 from typer.testing import CliRunner
 
 from rlfactory.emulators.sources.kinds import SourceKind
+from rlfactory.envs import cli
 from rlfactory.envs.api.errors import TaskError
-from rlfactory.envs.service.serve_options import MAX_FILE_BYTES, ServeOptions, command
+from rlfactory.envs.service.serve_options import MAX_FILE_BYTES, ServeOptions
+from rlfactory.options import takes_options
 
 ROOT = Path(__file__).parents[3]
 
@@ -20,7 +22,12 @@ def read(*arguments: str, **environment: str) -> ServeOptions:
     """Return what a service is asked for by a command line."""
     app = typer.Typer()
     asked: list[ServeOptions] = []
-    app.command()(command(ServeOptions)(asked.append))
+
+    @app.command()
+    @takes_options
+    def serve(options: ServeOptions) -> None:
+        asked.append(options)
+
     done = CliRunner().invoke(app, arguments, env={"DOCKER_HOST": "", **environment})
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
@@ -143,8 +150,6 @@ def test_a_whole_number_will_do_where_any_number_is_wanted(written):
     ],
 )
 def test_an_option_has_the_same_bounds_as_its_key(option, value, words):
-    app = typer.Typer()
-    app.command()(command(ServeOptions)(lambda options: None))
-    done = CliRunner().invoke(app, [option, value], env={"COLUMNS": "200"})
+    done = CliRunner().invoke(cli.app, ["serve", option, value], env={"COLUMNS": "200"})
     assert done.exit_code == 2
     assert words in done.output and "error," not in done.output

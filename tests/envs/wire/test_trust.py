@@ -19,7 +19,8 @@ from rlfactory.envs.client import ClientConfig, EnvClient, RetryPolicy
 from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.wire.stub import SERVICE, EnvServiceStub
-from rlfactory.envs.wire.trust import ClientTrust, ClientTrustFiles, ServerTrust, ServerTrustFiles, is_loopback
+from rlfactory.envs.wire.trust import ClientTrust, ServerTrust, is_loopback
+from rlfactory.envs.wire.trust_options import ClientTrustFiles, ServerTrustFiles
 
 TOKEN, OTHER = "a-token-of-some-length", "another-token-of-some-length"
 IMPATIENT = ClientConfig(connect_timeout_s=1.5, call_timeout_s=5, retry=RetryPolicy(attempts=1))
