@@ -12,8 +12,9 @@ if ! command -v npm >/dev/null; then
   [ -z "${RLFACTORY_REQUIRE:-}" ] # CI has all that its checks need
   exit
 fi
+version=$(sed -n 's/.*"@bufbuild\/buf": "\(.*\)".*/\1/p' clients/typescript/package.json)
 buf() {
-  npm exec --yes --package=@bufbuild/buf@1.75.0 -- buf "$@"
+  npm exec --yes --package="@bufbuild/buf@$version" -- buf "$@"
 }
 
 if [ "${1:-}" = publish ]; then

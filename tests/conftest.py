@@ -22,7 +22,9 @@ import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, settings
 
-OPTIONAL = frozenset({"train", "browser", "docker", "gpu", "vllm", "postgres", "openenv", "mcp_reference"})
+OPTIONAL = frozenset(
+    {"train", "browser", "docker", "gpu", "vllm", "postgres", "openenv", "mcp_reference", "typescript"}
+)
 REQUIRE_VARIABLE = "RLFACTORY_REQUIRE"
 LONG = ("tests/trainer/run/test_recipe.py", "tests/test_cli_errors.py", "tests/test_wheel.py")
 """Begun first, so that none of them goes on alone when all others are done."""
