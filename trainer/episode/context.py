@@ -45,9 +45,9 @@ class RowBudget:
         if self.told_tokens is not None and self.told_tokens < 1:
             raise ValueError(f"told_tokens must be at least 1, got {self.told_tokens}")
 
-    def room(self, *, prompt: int, row: int) -> int:
-        """Return how many tokens the next turn may sample; 0 or less when the row is full."""
-        return min(self.turn_tokens, prompt + self.response_tokens - row)
+    def has_room(self, *, prompt: int, row: int) -> bool:
+        """Tell whether a whole turn fits: one cut off by the row's end would be learnt from as the model's mistake."""
+        return row + self.turn_tokens <= prompt + self.response_tokens
 
 
 def keep_last_images(messages: Sequence[Message], count: int) -> list[Message]:

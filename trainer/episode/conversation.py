@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import ImageRef
 from rlfactory.trainer.episode.context import Message, RowBudget
 from rlfactory.trainer.episode.trajectory import Trajectory
@@ -17,6 +18,10 @@ from rlfactory.trainer.episode.trajectory import Trajectory
 
 class RowFull(Exception):
     """The episode's row has no room for another turn: the episode ends here, with the verdict it has."""
+
+
+class PromptTooLong(TaskError):
+    """The first prompt is longer than its budget. No other attempt would change that: the configuration has to."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,8 +96,8 @@ class TokenConversation:
         """Tell the model these messages and return its next turn.
 
         Raises:
-            RowFull: the row has no room for another turn; it was not changed.
-            ValueError: the first prompt is longer than its budget: a mistake of the configuration.
+            RowFull: the row has no room for another whole turn; it was not changed.
+            PromptTooLong: the first prompt is longer than its budget.
         """
         if self._history and self._budget.told_tokens is not None:
             limit = self._budget.told_tokens
@@ -100,11 +105,13 @@ class TokenConversation:
         context = await self._context(messages)
         images = [message.image for message in messages if message.image is not None]
         row = [*self.trajectory.token_ids, *context]
-        room = self._budget.room(prompt=len(self.trajectory.prompt_ids) or len(row), row=len(row))
-        if room < 1:
+        if not self._budget.has_room(prompt=len(self.trajectory.prompt_ids) or len(row), row=len(row)):
             raise RowFull(f"{len(row)} tokens after {len(self.trajectory.sampled_spans)} turns")
         sampled = await self._generate(
-            request_id=self._request_id, prompt_ids=row, images=[*self.images, *images], max_tokens=room
+            request_id=self._request_id,
+            prompt_ids=row,
+            images=[*self.images, *images],
+            max_tokens=self._budget.turn_tokens,
         )
         self.trajectory.add_context(context)
         self.images += images
@@ -126,5 +133,8 @@ class TokenConversation:
             return await self._chat.follow(self._history, messages, self.trajectory.token_ids)
         prompt = await self._chat.begin(messages)
         if len(prompt) > self._budget.prompt_tokens:
-            raise ValueError(f"the prompt has {len(prompt)} tokens; {self._budget.prompt_tokens} are budgeted")
+            raise PromptTooLong(
+                f"the prompt has {len(prompt)} tokens, and {self._budget.prompt_tokens} are budgeted: "
+                "raise data.max_prompt_length, or lower rlfactory.image.max_pixels"
+            )
         return prompt

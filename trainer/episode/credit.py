@@ -15,7 +15,8 @@ def grpo_advantages(
 ) -> list[float]:
     """Return each episode's advantage over its group (Shao et al. 2024, DeepSeekMath, section 4.1.2).
 
-    A group of one keeps its reward, as in verl: there is nothing to compare it with.
+    A group of one has no advantage: there is nothing to compare it with. verl would take its reward as it is, so our
+    replay buffer lets no such group through.
 
     Raises: ValueError: rewards and groups differ in length.
     """
@@ -24,7 +25,7 @@ def grpo_advantages(
     members: dict[Hashable, list[float]] = defaultdict(list)
     for reward, group in zip(rewards, groups, strict=True):
         members[group].append(reward)
-    centre = {group: fmean(values) if len(values) > 1 else 0.0 for group, values in members.items()}
+    centre = {group: fmean(values) for group, values in members.items()}
     # Of a sample (n - 1), as torch.std does.
     scale = {group: stdev(values) if len(values) > 1 else 1.0 for group, values in members.items()}
     return [

@@ -78,10 +78,14 @@ class RolloutConfig:
     step_timeout_s: float = 30.0
     """Goes into the options of the sessions that training asks for."""
     episode_timeout_s: float = 600.0
+    """Of an episode with all its attempts, so that it bounds a batch."""
     infra_retries: int = 2
+    retry_within_s: float = 60.0
+    """A void episode is played again only as long after its beginning: what hung costs an episode, not the batch."""
 
     def __post_init__(self) -> None:
-        for name in ("generate_timeout_s", "reset_timeout_s", "step_timeout_s", "episode_timeout_s"):
+        limits = ("generate_timeout_s", "reset_timeout_s", "step_timeout_s", "episode_timeout_s", "retry_within_s")
+        for name in limits:
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be above 0, got {getattr(self, name)}")
         if self.infra_retries < 0:
@@ -132,16 +136,19 @@ async def play(
     Raises: whatever the player raises that does not make an episode void.
     """
     clock = Clock()
+    begun_s = asyncio.get_running_loop().time()
     for attempt in range(config.infra_retries + 1):
         await asyncio.sleep(RETRY_PAUSE_S * attempt)
         try:
-            async with asyncio.timeout(config.episode_timeout_s):
+            async with asyncio.timeout_at(begun_s + config.episode_timeout_s):
                 return await _attempt(spec, player, open_session(spec), config, clock, attempt, ablation)
         except VOID as error:
             failure = f"{error.reason}: {error}"
         except TimeoutError:
             failure = f"{DeadlinePassed.reason}: the episode took longer than {config.episode_timeout_s:g} s"
-    return Dropped(spec=spec, failure=failure, clock=clock, infra_retries=config.infra_retries)
+        if asyncio.get_running_loop().time() - begun_s >= min(config.retry_within_s, config.episode_timeout_s):
+            break
+    return Dropped(spec=spec, failure=failure, clock=clock, infra_retries=attempt)
 
 
 async def _attempt(

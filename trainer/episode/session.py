@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 BLANK_GREY = 128
+STEP_SLACK_S = 10.0
+"""Beyond a step's own limit, at which the service ends it: the answer may be lost once and asked for again."""
 NOTHING_WRITTEN = Reply(text="", complete=True)
 
 
@@ -144,12 +146,12 @@ class RecordedSession(SessionWrapper["Session"]):
     async def step(self, calls: Sequence[ToolCall], *, timeout_s: float | None = None) -> StepResult:
         """Step the session and keep the turn; see `rlfactory.envs.client.Session.step`.
 
-        Raises: DeadlinePassed: twice the step's limit has passed; the client has asked again by then.
+        Raises: DeadlinePassed: the service has not answered `STEP_SLACK_S` after the step's limit.
         """
         seen, limit_s = self.observation, timeout_s or self.options.step_timeout_s
         started = time.perf_counter()
         stepping = self.inner.step(calls, timeout_s=limit_s)
-        result = await timed(self.clock.env, stepping, 2 * limit_s + 10, "step")
+        result = await timed(self.clock.env, stepping, limit_s + STEP_SLACK_S, "step")
         env_s = time.perf_counter() - started
         frame = self.options.coordinates
         self.turns.append(Turn(seen=seen, calls=tuple(calls), result=result, frame=frame, env_s=env_s))

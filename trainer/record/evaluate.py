@@ -50,8 +50,10 @@ class EvalConfig:
     concurrency: int = 8
     first_seed: int = 0
     ablation: Ablation | None = None
-    rollout: RolloutConfig = field(default_factory=lambda: RolloutConfig(episode_timeout_s=3600.0))
-    """A policy bounds its own turns."""
+    rollout: RolloutConfig = field(
+        default_factory=lambda: RolloutConfig(episode_timeout_s=3600.0, retry_within_s=3600.0)
+    )
+    """A policy bounds its own turns, and no batch waits for an episode."""
 
     def __post_init__(self) -> None:
         for name in ("episodes", "attempts", "concurrency"):

@@ -211,14 +211,16 @@ class RunLog:
         self.model = folder / "model"
         self.policy = folder / "policy"
         self.logs = folder / "logs"
+        self._mistake = self.logs / "mistake.txt"
 
     def create(self) -> None:
-        """Make the folders. Idempotent.
+        """Make the folders, and forget what `tell_mistake` was told before. Idempotent.
 
         Raises: OSError: the disk is full or not writable.
         """
         for path in (self.folder, self.images, self.checkpoints, self.logs):
             path.mkdir(parents=True, exist_ok=True)
+        self._mistake.unlink(missing_ok=True)
 
     def add_step(self, record: StepRecord) -> None:
         append_line(self.metrics_path, asdict(record))
@@ -240,6 +242,14 @@ class RunLog:
             width_px=image.width_px,
             height_px=image.height_px,
         )
+
+    def tell_mistake(self, words: str) -> None:
+        """Say, from whichever process, that the configuration is wrong: the run has to end."""
+        replace_text(self._mistake, words)
+
+    def mistake(self) -> str:
+        """Return what `tell_mistake` was told, "" if nothing."""
+        return self._mistake.read_text(encoding="utf-8") if self._mistake.exists() else ""
 
     def write_summary(self, summary: RunSummary) -> None:
         replace_text(self.summary_path, json.dumps(asdict(summary), indent=2) + "\n")
@@ -275,7 +285,7 @@ def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 def replace_text(path: Path, text: str) -> None:
     """Replace a file's content at one stroke."""
-    partial = path.with_suffix(".partial")
+    partial = path.with_suffix(f".{os.getpid()}.partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
 

@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from rlfactory.envs.api.errors import TaskError, UnknownName
+from rlfactory.trainer.run.limits import check_limits
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 _NOT_RECIPES = frozenset({"base", "agent_loops"})
@@ -30,7 +31,7 @@ def compose_recipe(name: str, overrides: Sequence[str] = ()) -> DictConfig:
 
     Raises:
         UnknownName: no such recipe, or an override names no key; the message has close names.
-        TaskError: an override is malformed, or its value does not fit.
+        TaskError: an override is malformed, its value does not fit, or two limits contradict each other.
     """
     if name not in recipe_names():
         raise UnknownName.of("recipe", name, recipe_names())
@@ -40,6 +41,7 @@ def compose_recipe(name: str, overrides: Sequence[str] = ()) -> DictConfig:
         _check_keys(name, overrides)
         raise TaskError(_first_line(error)) from None
     _check_warm_start(config.rlfactory)
+    check_limits(config)
     return config
 
 

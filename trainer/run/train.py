@@ -239,6 +239,8 @@ class _Run:
                 for record in follower.new_steps():
                     last = time.monotonic()
                     self._tell(Progress(phase="grpo", elapsed_s=self._phases.elapsed_s, step=record, total_steps=total))
+                if mistake := self._log.mistake():
+                    raise TaskError(mistake)
                 if ended:
                     break
                 if time.monotonic() - last > stall_s:

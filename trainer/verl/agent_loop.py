@@ -13,6 +13,7 @@ from typing import Any
 
 from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetrics, AgentLoopOutput
 
+from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import ImageRef
 from rlfactory.envs.client import ClientConfig, EnvClient
 from rlfactory.trainer.dialects import get_dialect
@@ -46,11 +47,16 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
             turn_tokens=self._settings.turn_tokens,
             told_tokens=self._settings.told_tokens,
         )
+        self._judged = judged(self.config.reward)
         self._ban = self._banned_bias() if self.processor and self.rollout_config.name == "vllm" else {}
         self._steps: dict[str, Any] = {}
+        self._log = RunLog(Path(self._settings.run_folder))
 
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> list[AgentLoopOutput]:
-        """Return the episode's row; none when it was dropped."""
+        """Return the episode's row; none when it was dropped.
+
+        Raises: TaskError: the configuration is wrong, so no episode will ever be played; the run's folder is told.
+        """
         spec = spec_of(row)
         client = await _client(self._settings)
 
@@ -59,7 +65,11 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
             limit_s = self._settings.rollout.generate_timeout_s
             return await converse(session, conversation, self._dialect, generate_timeout_s=limit_s)
 
-        played = await play(spec, player, open_session=self._opener(client), config=self._settings.rollout)
+        try:
+            played = await play(spec, player, open_session=self._opener(client), config=self._settings.rollout)
+        except TaskError as error:
+            self._log.tell_mistake(str(error))  # verl would only log it, and go on without the episode's group
+            raise
         episode = played if isinstance(played, Dropped) else played[0]
         self._record(episode, row)
         return [] if isinstance(played, Dropped) else [self._output(*played)]
@@ -100,7 +110,8 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
             response_mask=trajectory.response_mask,
             response_logprobs=trajectory.response_log_probs,
             multi_modal_data={"images": images} if images else None,
-            reward_score=reward.total,
+            # verl's reward loop asks its judge only for what has no score yet; the judge is told the environment's.
+            reward_score=None if self._judged else reward.total,
             num_turns=len(episode.turns),
             metrics=AgentLoopMetrics(
                 generate_sequences=_seconds(episode.clock.generate), tool_calls=_seconds(episode.clock.env)
@@ -109,7 +120,9 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
                 **self._steps,
                 "turn_scores": [turn.result.reward.total for turn in episode.turns],
                 "tool_rewards": [],
-                "reward_extra_info": {"acc": float(reward.success), "progress": reward.progress},
+                # Not "acc": of that verl's validation takes every dropped episode for a failure.
+                "reward_extra_info": {"success": float(reward.success), "progress": reward.progress},
+                "environment": {"total": reward.total, "success": reward.success, "parts": dict(reward.parts)},
             },
         )
 
@@ -118,13 +131,18 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
         phase: Phase = "eval" if validating else "train"
         every = self._settings.record_every_eval if validating else self._settings.record_every_train
         in_full = every > 0 and int(row["index"]) % every == 0
-        recorder = Recorder(RunLog(Path(self._settings.run_folder)))
+        recorder = Recorder(self._log)
         recorder.add(episode, phase=phase, step=int(row["global_steps"]), in_full=in_full)
 
     def _banned_bias(self) -> dict[str, Any]:
         """Keep vLLM from writing vision placeholders, which would claim images that are not there."""
         tokens = ("<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>")
         return {"logit_bias": {self.tokenizer.convert_tokens_to_ids(token): -100.0 for token in tokens}}
+
+
+def judged(reward: Any) -> bool:
+    """Tell whether a judge of verl's gives the rewards: a reward model, or a function that is called with episodes."""
+    return bool(reward.reward_model.enable or reward.custom_reward_function.path)
 
 
 def _seconds(spans: Sequence[tuple[float, float]]) -> float:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from PIL import Image
 from verl.utils.tokenizer.continuous_token_wiring import create_continuous_token_builder
 
+from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import ImageRef
 from rlfactory.trainer.episode.context import Message
 
@@ -48,7 +49,7 @@ class VerlChatTokens:
         after = [*before, *(_blocks(message) for message in added)]
         merged = await asyncio.to_thread(self._builder.merge_context_tokens, before, after, list(row))
         if merged.removed_prefix_token_count:
-            raise ValueError("this model's template rewrites the end of a turn, so a row cannot only grow")
+            raise TaskError("this model's template rewrites the end of a turn, so a row cannot only grow")
         return list(merged.token_ids[len(row) :])
 
     def shortened(self, text: str, max_tokens: int) -> str:

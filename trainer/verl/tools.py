@@ -207,7 +207,7 @@ class SessionToolLoop(ToolAgentLoop):  # type: ignore[misc]
         if VOID in fields:
             return []
         output.reward_score = float(fields.get(TOTAL, 0.0))
-        fields["reward_extra_info"] = {"acc": float(fields.get(SUCCESS, False))}
+        fields["reward_extra_info"] = {"success": float(fields.get(SUCCESS, False))}
         return [output]
 
     async def _handle_processing_tools_state(self, agent_data: AgentData) -> AgentState:

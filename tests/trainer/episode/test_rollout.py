@@ -15,6 +15,7 @@ import pytest
 from rlfactory.emulators.pool import PoolConfig
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.direct import DirectSource
+from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import EpisodeState, ImageRef, SessionOptions
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
@@ -86,11 +87,12 @@ async def run(
     script: Script,
     *,
     spec: EpisodeSpec = SPEC,
+    prompt_tokens: int = 8000,
     response_tokens: int = 5000,
     turn_tokens: int = 400,
     config: RolloutConfig | None = None,
 ) -> tuple[Episode, TokenConversation] | Dropped:
-    budget = RowBudget(prompt_tokens=8000, response_tokens=response_tokens, turn_tokens=turn_tokens)
+    budget = RowBudget(prompt_tokens=prompt_tokens, response_tokens=response_tokens, turn_tokens=turn_tokens)
     options = session_options(DIALECT, SessionOptions(max_pixels=40_000))
 
     def open_session(wanted: EpisodeSpec) -> Any:
@@ -140,11 +142,13 @@ async def test_a_row_is_what_the_engine_was_asked_and_what_it_said(tmp_path: Pat
 async def test_a_message_that_was_cut_off_is_malformed_and_a_full_row_ends_the_episode() -> None:
     async with phones() as (_, client):
         cut = await run(client, Script([TAP]), turn_tokens=20)
-        full = await run(client, Script([TAP]), response_tokens=len(TAP) + 5, turn_tokens=len(TAP))
+        row = 3 * len(TAP) - 4  # a third turn would have to be cut off 4 tokens before its end, if anything were told
+        full = await run(client, Script([TAP]), response_tokens=row, turn_tokens=len(TAP))
     assert not isinstance(cut, Dropped) and not isinstance(full, Dropped)
     assert "cut off after 20 tokens" in cut[0].turns[0].parse_error
     assert cut[0].state is EpisodeState.TRUNCATED
-    assert (full[0].state, len(full[0].turns), full[0].reward.success) == (EpisodeState.TRUNCATED, 1, False)
+    assert (full[0].state, full[0].reward.success, full[0].malformed) == (EpisodeState.TRUNCATED, False, 0)
+    assert all(turn.reply.complete for turn in full[0].turns), "nothing cut off by the row's end is learnt"
 
 
 async def test_a_failing_engine_makes_the_episode_void_and_a_fresh_session_saves_it() -> None:
@@ -170,6 +174,31 @@ async def test_a_hanging_engine_ends_at_its_deadline() -> None:
     assert isinstance(lost, Dropped)
     assert lost.failure.startswith("DEADLINE: generate took longer than 0.05 s")
     assert free == 0
+
+
+async def test_what_hangs_costs_its_episode_and_not_the_batch() -> None:
+    """Attempts share the episode's time, and one that took long is not made again."""
+
+    class Hanging(Script):
+        async def __call__(self, **asked: Any) -> Sampled:
+            self.asked.append("")
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    async with phones() as (_, client):
+        slow, impatient = Hanging([]), Hanging([])
+        hung = await run(client, slow, config=RolloutConfig(generate_timeout_s=0.3, retry_within_s=0.2))
+        late = await run(client, impatient, config=RolloutConfig(generate_timeout_s=0.3, episode_timeout_s=0.5))
+    assert isinstance(hung, Dropped) and isinstance(late, Dropped)
+    assert (len(slow.asked), hung.infra_retries) == (1, 0)
+    assert late.failure == "DEADLINE: the episode took longer than 0.5 s"
+    assert len(impatient.asked) <= 2
+
+
+async def test_a_prompt_that_is_too_long_is_a_mistake_of_the_configuration() -> None:
+    async with phones() as (_, client):
+        with pytest.raises(TaskError, match=r"the prompt has \d+ tokens, and 10 are budgeted: raise data.max_prompt"):
+            await run(client, Script([TAP]), prompt_tokens=10)
 
 
 async def test_a_phone_that_dies_is_retried_and_a_service_that_dies_drops_the_episode(tmp_path: Path) -> None:

@@ -46,11 +46,11 @@ def test_an_engine_that_does_not_account_for_its_tokens_is_refused() -> None:
         trajectory.add_sampled([], [])
 
 
-def test_room_ends_with_the_row_not_with_the_turn() -> None:
+def test_a_turn_begins_only_with_room_for_a_whole_one() -> None:
     budget = RowBudget(prompt_tokens=100, response_tokens=50, turn_tokens=20)
-    assert budget.room(prompt=80, row=80) == 20
-    assert budget.room(prompt=80, row=115) == 15
-    assert budget.room(prompt=80, row=131) <= 0
+    assert budget.has_room(prompt=80, row=80)
+    assert budget.has_room(prompt=80, row=110)
+    assert not budget.has_room(prompt=80, row=111)
     with pytest.raises(ValueError, match="does not fit"):
         RowBudget(prompt_tokens=10, response_tokens=10, turn_tokens=11)
 
@@ -82,7 +82,7 @@ def test_advantages_are_centred_within_their_group(rows: list[tuple[str, float]]
 
 def test_advantages_by_hand() -> None:
     rewards, groups = [1.0, 0.0, 1.0, 1.0, 3.0], ["a", "a", "b", "b", "c"]
-    assert grpo_advantages(rewards, groups) == pytest.approx([math.sqrt(0.5), -math.sqrt(0.5), 0, 0, 3.0], abs=1e-5)
-    assert grpo_advantages(rewards, groups, normalise_by_std=False) == pytest.approx([0.5, -0.5, 0, 0, 3.0])
+    assert grpo_advantages(rewards, groups) == pytest.approx([math.sqrt(0.5), -math.sqrt(0.5), 0, 0, 0], abs=1e-5)
+    assert grpo_advantages(rewards, groups, normalise_by_std=False) == pytest.approx([0.5, -0.5, 0, 0, 0])
     with pytest.raises(ValueError, match="1 rewards for 0"):
         grpo_advantages([1.0], [])

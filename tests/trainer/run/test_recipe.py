@@ -39,6 +39,18 @@ def test_every_recipe_composes_for_its_hardware_and_others(name: str, hardware: 
         (["rlfactory.warm_start.episodes=8"], "rlfactory.warm_start.batch=16 must be within 1..8"),
         (["rlfactory.warm_start.micro_batch=5"], "must divide rlfactory.warm_start.batch=16"),
         (["rlfactory.warm_start.lessons=[]"], "a tiny model needs one"),
+        (
+            ["rlfactory.deadlines.step_timeout_s=90"],
+            "deadlines.episode_timeout_s=80, which an episode has with all its",
+        ),
+        (
+            ["rlfactory.deadlines.episode_timeout_s=100"],
+            "must be at least 200, twice rlfactory.deadlines.episode_timeout",
+        ),
+        (["rlfactory.turn_tokens=400"], "must be within 1..data.max_response_length=320"),
+        (["actor_rollout_ref.rollout.max_model_len=400"], "must be at least 512"),
+        (["actor_rollout_ref.rollout.n=1"], "an episode alone has nothing to be compared with"),
+        (["actor_rollout_ref.actor.ppo_mini_batch_size=3"], "must divide data.train_batch_size=8"),
         (["rlfactory.warm_start.lessons=[{sloppiness: 2, steps: 1, lr: 1e-3}]"], "a sloppiness within 0..1"),
     ],
 )

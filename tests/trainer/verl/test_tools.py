@@ -132,7 +132,7 @@ async def test_verls_loop_plays_an_episode_and_is_paid_by_the_session(service, t
     ]
     [output] = await run(SessionToolLoop, tools, row, tokenizer, script)
     assert output.reward_score == 1.0
-    assert output.extra_fields["reward_extra_info"] == {"acc": 1.0}
+    assert output.extra_fields["reward_extra_info"] == {"success": 1.0}
     assert sum(output.extra_fields["tool_rewards"]) == 1.0
     assert sum(output.response_mask) == len(output.response_logprobs) - output.response_logprobs.count(0.0)
 

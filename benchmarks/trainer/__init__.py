@@ -1,0 +1,1 @@
+"""What the trainer claims, measured; see `benchmarks/README.md`."""

@@ -1,0 +1,59 @@
+"""Whether a recipe's limits fit each other, checked before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rlfactory.envs.api.errors import TaskError
+
+
+def check_limits(config: Any) -> None:
+    """Raises: TaskError: two limits contradict each other; names both keys and says what would do."""
+    for problem in (*_deadlines(config.rlfactory), *_lengths(config), *_batches(config)):
+        raise TaskError(problem)
+
+
+def _deadlines(own: Any) -> Iterator[str]:
+    limits = own.deadlines
+    whole_s = float(limits.episode_timeout_s)
+    for name in ("generate_timeout_s", "reset_timeout_s", "step_timeout_s", "retry_within_s"):
+        if not 0 < limits[name] <= whole_s:
+            yield (
+                f"rlfactory.deadlines.{name}={limits[name]:g} must be above 0 and within "
+                f"rlfactory.deadlines.episode_timeout_s={whole_s:g}, which an episode has with all its attempts"
+            )
+    # A batch may have to wait for an episode, and again for one that is played in place of a lost group.
+    if own.stall_timeout_s < 2 * whole_s:
+        yield (
+            f"rlfactory.stall_timeout_s={own.stall_timeout_s:g} would end the run while episodes may still be played: "
+            f"it must be at least {2 * whole_s:g}, twice rlfactory.deadlines.episode_timeout_s"
+        )
+
+
+def _lengths(config: Any) -> Iterator[str]:
+    own, data, rollout = config.rlfactory, config.data, config.actor_rollout_ref.rollout
+    longest = data.max_response_length
+    if not 0 < own.turn_tokens <= longest:
+        yield f"rlfactory.turn_tokens={own.turn_tokens} must be within 1..data.max_response_length={longest}"
+    row = data.max_prompt_length + data.max_response_length
+    if rollout.max_model_len is not None and rollout.max_model_len < row:
+        yield (
+            f"actor_rollout_ref.rollout.max_model_len={rollout.max_model_len} must be at least {row}: "
+            "data.max_prompt_length + data.max_response_length"
+        )
+
+
+def _batches(config: Any) -> Iterator[str]:
+    rollout, actor, data = config.actor_rollout_ref.rollout, config.actor_rollout_ref.actor, config.data
+    group = config.trainer.v1.sampler.sampler_kwargs.min_group
+    if not 2 <= group <= rollout.n:
+        yield (
+            f"trainer.v1.sampler.sampler_kwargs.min_group={group} must be within 2..actor_rollout_ref.rollout.n="
+            f"{rollout.n}: an episode alone has nothing to be compared with"
+        )
+    if data.train_batch_size % actor.ppo_mini_batch_size:
+        yield (
+            f"actor_rollout_ref.actor.ppo_mini_batch_size={actor.ppo_mini_batch_size} must divide "
+            f"data.train_batch_size={data.train_batch_size}"
+        )
