@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import pytest
 
 from rlfactory.envs.api.errors import InfrastructureError, JudgeError
-from rlfactory.envs.api.types import JSON, EpisodeState, SessionOptions, Split, ToolCall, ToolSchema, ToolStatus
+from rlfactory.envs.api.types import JSON, EpisodeState, SessionOptions, ToolCall, ToolSchema, ToolStatus
 from rlfactory.envs.client.oracle import play
 from rlfactory.envs.rewards.rubric import SUCCESS, Part, Rubric
 from rlfactory.envs.service.services import Services
 from rlfactory.envs.tasks.registry import TaskRegistry
-from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tasks.task import Check, Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.tool import CallContext, Tool, ToolContext, ToolFactory
+from tests.envs.conftest import Talk
 
 
 class Vault(Tool):
@@ -37,22 +37,13 @@ class Vault(Tool):
         return Vault(self.number, self.asked)
 
 
-class OpenVault(Task):
+class OpenVault(Talk):
     """Ask the vault for its number and say it."""
 
     name = "bench.vault"
-    suite = "bench"
     description = "Say the vault's number"
     max_turns = 3
     tools: ClassVar[tuple[str, ...]] = ("vault", "finish")
-    needs_device = False
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    @classmethod
-    def sample(cls, rng: random.Random, split: Split) -> Task:
-        return cls(rng.randrange(10**6))
 
     @property
     def goal(self) -> str:

@@ -12,7 +12,7 @@ from rlfactory.emulators.simulator.apps.kit.files import kind_of
 from rlfactory.emulators.simulator.apps.kit.rows import format_size, plural
 from rlfactory.emulators.simulator.apps.settings.devices import device_name
 from rlfactory.emulators.simulator.apps.settings.page import Act, Fact, Heading, Item, Link, Page, Toggle
-from rlfactory.emulators.simulator.apps.settings.switches import DeveloperSettings, GestureSettings
+from rlfactory.emulators.simulator.apps.settings.switches import SWITCHES
 from rlfactory.emulators.simulator.apps.settings.time import DateTimeSettings, zone_summary
 from rlfactory.emulators.simulator.view import widgets as ui
 
@@ -197,7 +197,7 @@ class SystemSettings(Page):
             icon="web",
             key="languages",
         ),
-        Link("Gestures", GestureSettings, icon="gesture-tap"),
+        Link("Gestures", SWITCHES["Gestures"], icon="gesture-tap"),
         Link(
             "Date & time",
             DateTimeSettings,
@@ -216,7 +216,7 @@ class SystemSettings(Page):
     def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         yield from self.items
         if system.settings.flag("global", "development_settings_enabled"):
-            yield Link("Developer options", DeveloperSettings, icon="code-braces")
+            yield Link("Developer options", SWITCHES["Developer options"], icon="code-braces")
 
 
 PAGES: tuple[type[Activity], ...] = (

@@ -9,8 +9,9 @@ from rlfactory.emulators.simulator.android.app import Activity, App
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.kit.callbacks import writer
 from rlfactory.emulators.simulator.apps.kit.rows import empty_state, row, search_bar_title, search_pill, slug
-from rlfactory.emulators.simulator.apps.settings import about, apps, devices, display, network, switches, time
+from rlfactory.emulators.simulator.apps.settings import about, apps, devices, display, network, time
 from rlfactory.emulators.simulator.apps.settings.page import Page, Toggle, Words, words
+from rlfactory.emulators.simulator.apps.settings.switches import SWITCHES
 from rlfactory.emulators.simulator.view import widgets as ui
 
 
@@ -42,16 +43,16 @@ SECTIONS = (
     Section("Network & internet", "Wi-Fi, hotspot, airplane mode", "wifi", "#1A73E8", network.NetworkDashboard),
     Section("Connected devices", "Bluetooth, pairing", "devices", "#1E8E3E", devices.ConnectedDevices),
     Section("Apps", "Recent apps, all apps", "apps", "#E8710A", apps.ManageApplications),
-    Section("Notifications", "Notification history, bubbles", "bell", "#D93025", switches.NotificationSettings),
-    Section("Battery", "100%", "battery", "#12B5CB", switches.BatterySettings),
+    Section("Notifications", "Notification history, bubbles", "bell", "#D93025", SWITCHES["Notifications"]),
+    Section("Battery", "100%", "battery", "#12B5CB", SWITCHES["Battery"]),
     Section("Storage", about.storage_summary, "harddisk", "#9334E6", about.StorageSettings),
     Section("Sound & vibration", "Volume, haptics, Do Not Disturb", "volume-high", "#E52592", display.SoundSettings),
     Section("Display", "Dark theme, font size, brightness", "brightness-6", "#F9AB00", display.DisplaySettings),
-    Section("Wallpaper & style", "Themed icons, dark theme", "palette", "#C5221F", switches.WallpaperSettings),
-    Section("Accessibility", "Display, interaction, audio", "human", "#1A73E8", switches.AccessibilitySettings),
-    Section("Security", "Play Protect, device security", "lock", "#188038", switches.SecuritySettings),
-    Section("Privacy", "Permissions, camera and microphone", "eye", "#4285F4", switches.PrivacySettings),
-    Section("Location", _location, "map-marker", "#F29900", switches.LocationSettings),
+    Section("Wallpaper & style", "Themed icons, dark theme", "palette", "#C5221F", SWITCHES["Wallpaper & style"]),
+    Section("Accessibility", "Display, interaction, audio", "human", "#1A73E8", SWITCHES["Accessibility"]),
+    Section("Security", "Play Protect, device security", "lock", "#188038", SWITCHES["Security"]),
+    Section("Privacy", "Permissions, camera and microphone", "eye", "#4285F4", SWITCHES["Privacy"]),
+    Section("Location", _location, "map-marker", "#F29900", SWITCHES["Location"]),
     Section("System", "Languages, gestures, time", "cellphone-cog", "#5F6368", about.SystemSettings),
     Section("About phone", devices.device_name, "cellphone-information", "#80868B", about.AboutPhone),
 )
@@ -75,7 +76,7 @@ SEARCHABLE: tuple[tuple[str, str, type[Activity]], ...] = (
     ("Wi-Fi", "Network & internet > Internet", network.WifiSettings),
     ("Internet", "Network & internet", network.WifiSettings),
     ("Airplane mode", "Network & internet", network.AirplaneModeSettings),
-    ("Hotspot & tethering", "Network & internet", switches.HotspotSettings),
+    ("Hotspot & tethering", "Network & internet", SWITCHES["Hotspot & tethering"]),
     ("Bluetooth", "Connected devices > Connection preferences", devices.BluetoothSettings),
     ("NFC", "Connected devices > Connection preferences", devices.ConnectionPreferences),
     ("Brightness level", "Display", display.DisplaySettings),
@@ -85,10 +86,10 @@ SEARCHABLE: tuple[tuple[str, str, type[Activity]], ...] = (
     ("Font size", "Display > Display size and text", display.FontSizeSettings),
     ("Media volume", "Sound & vibration", display.SoundSettings),
     ("Do Not Disturb", "Sound & vibration", display.SoundSettings),
-    ("Battery Saver", "Battery", switches.BatterySettings),
+    ("Battery Saver", "Battery", SWITCHES["Battery"]),
     ("Date & time", "System", time.DateTimeSettings),
     ("Languages", "System > Languages & input", about.LanguageSettings),
-    ("Gestures", "System", switches.GestureSettings),
+    ("Gestures", "System", SWITCHES["Gestures"]),
     ("Device name", "About phone", about.AboutPhone),
     ("Model", "About phone", about.AboutPhone),
     ("Android version", "About phone", about.AboutPhone),
@@ -143,7 +144,7 @@ SETTINGS = _Settings(
         *apps.PAGES,
         *display.PAGES,
         *about.PAGES,
-        *switches.PAGES,
+        *SWITCHES.values(),
     ),
     version_name="13",
     version_code=33,
@@ -158,18 +159,18 @@ SETTINGS = _Settings(
         "android.settings.DATE_SETTINGS": time.DateTimeSettings,
         "android.settings.DEVICE_INFO_SETTINGS": about.AboutPhone,
         "android.settings.INTERNAL_STORAGE_SETTINGS": about.StorageSettings,
-        "android.settings.LOCATION_SOURCE_SETTINGS": switches.LocationSettings,
+        "android.settings.LOCATION_SOURCE_SETTINGS": SWITCHES["Location"],
         "android.settings.LOCALE_SETTINGS": about.LanguageSettings,
-        "android.settings.ACCESSIBILITY_SETTINGS": switches.AccessibilitySettings,
-        "android.settings.SECURITY_SETTINGS": switches.SecuritySettings,
-        "android.settings.PRIVACY_SETTINGS": switches.PrivacySettings,
-        "android.settings.NOTIFICATION_SETTINGS": switches.NotificationSettings,
-        "android.settings.BATTERY_SAVER_SETTINGS": switches.BatterySettings,
-        "android.settings.APPLICATION_DEVELOPMENT_SETTINGS": switches.DeveloperSettings,
+        "android.settings.ACCESSIBILITY_SETTINGS": SWITCHES["Accessibility"],
+        "android.settings.SECURITY_SETTINGS": SWITCHES["Security"],
+        "android.settings.PRIVACY_SETTINGS": SWITCHES["Privacy"],
+        "android.settings.NOTIFICATION_SETTINGS": SWITCHES["Notifications"],
+        "android.settings.BATTERY_SAVER_SETTINGS": SWITCHES["Battery"],
+        "android.settings.APPLICATION_DEVELOPMENT_SETTINGS": SWITCHES["Developer options"],
         "android.settings.APPLICATION_SETTINGS": apps.ManageApplications,
         "android.settings.MANAGE_APPLICATIONS_SETTINGS": apps.ManageApplications,
         "android.settings.APPLICATION_DETAILS_SETTINGS package:": apps.AppInfo,
         "android.settings.MANAGE_APP_ALL_FILES_ACCESS_PERMISSION package:": apps.AllFilesAccess,
-        "android.intent.action.POWER_USAGE_SUMMARY": switches.BatterySettings,
+        "android.intent.action.POWER_USAGE_SUMMARY": SWITCHES["Battery"],
     },
 )

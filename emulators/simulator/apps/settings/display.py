@@ -11,7 +11,7 @@ from rlfactory.emulators.simulator.apps.kit.callbacks import setter
 from rlfactory.emulators.simulator.apps.kit.dialogs import message_dialog
 from rlfactory.emulators.simulator.apps.kit.rows import icon_box, note, row
 from rlfactory.emulators.simulator.apps.settings.page import Act, Choice, Heading, Item, Level, Link, Page, Toggle
-from rlfactory.emulators.simulator.apps.settings.switches import DARK_THEME, LockScreenSettings
+from rlfactory.emulators.simulator.apps.settings.switches import DARK_THEME, SWITCHES
 from rlfactory.emulators.simulator.view import widgets as ui
 
 SCREEN_TIMEOUTS = (
@@ -125,7 +125,7 @@ class DisplaySettings(Page):
             subtitle="Optimize brightness level for available light",
         ),
         Heading("Lock display"),
-        Link("Lock screen", LockScreenSettings),
+        Link("Lock screen", SWITCHES["Lock screen"]),
         Choice("Screen timeout", "system/screen_off_timeout", SCREEN_TIMEOUTS, default="1800000", subtitle=_timeout),
         Heading("Appearance"),
         DARK_THEME,

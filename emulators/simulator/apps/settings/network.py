@@ -14,7 +14,7 @@ from rlfactory.emulators.simulator.apps.kit.dialogs import prompt_dialog
 from rlfactory.emulators.simulator.apps.kit.preferences import Preferences
 from rlfactory.emulators.simulator.apps.kit.rows import icon_tile, main_switch, note, plural, row, switch_row
 from rlfactory.emulators.simulator.apps.settings.page import Choice, Heading, Item, Link, Note, Page
-from rlfactory.emulators.simulator.apps.settings.switches import DataSaverSettings, HotspotSettings
+from rlfactory.emulators.simulator.apps.settings.switches import SWITCHES
 from rlfactory.emulators.simulator.view import widgets as ui
 
 MIN_PASSWORD_LENGTH = 8
@@ -216,10 +216,15 @@ class NetworkDashboard(Page):
     title = "Network & internet"
     items = (
         Link("Internet", WifiSettings, subtitle=internet_summary, icon="wifi"),
-        Link("Hotspot & tethering", HotspotSettings, subtitle=_on_or_off("wifi_ap_enabled"), icon="access-point"),
+        Link(
+            "Hotspot & tethering",
+            SWITCHES["Hotspot & tethering"],
+            subtitle=_on_or_off("wifi_ap_enabled"),
+            icon="access-point",
+        ),
         Link(
             "Data Saver",
-            DataSaverSettings,
+            SWITCHES["Data Saver"],
             subtitle=_on_or_off("data_saver_enabled"),
             icon="swap-vertical-circle-outline",
         ),
