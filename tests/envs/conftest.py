@@ -18,6 +18,7 @@ from rlfactory.envs.service.limits import Limits
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.finish import FinishTool
 from rlfactory.envs.tools.registry import ToolRegistry
 from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext, ToolError
@@ -111,7 +112,7 @@ class Talk(Task):
             Check(name="right", holds=outcome.answer == str(self.number)),
         )
 
-    async def solve(self, ui: object) -> None:
+    async def solve(self, ui: UiDriver) -> None:
         raise NotImplementedError
 
 
