@@ -108,6 +108,27 @@ def evaluate_policy(
     show(result, out=out, as_json=as_json)
 
 
+@app.command("replay")
+def replay_run(
+    run: Annotated[Path, typer.Argument(help="A run's folder.")] = RUNS / "latest",
+    episode: Annotated[str, typer.Option(help="Only the episode of this id.")] = "",
+    video: Annotated[Path | None, typer.Option(help="Film the episode as WebM.")] = None,
+    tasks_file: Annotated[
+        list[Path] | None, typer.Option(help="A Python file of tasks that the run was played with; again for more.")
+    ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Episodes at a time.")] = 8,
+    as_json: Annotated[bool, typer.Option("--json", help="Every difference as JSON.")] = False,
+) -> None:
+    """Play recorded actions again in another process, and compare state, screen and reward of every turn."""
+    from rlfactory.trainer.run.replaying import ReplayConfig, run_replay
+
+    config = ReplayConfig(
+        run=run, episode=episode, video=video, task_files=tuple(tasks_file or ()), concurrency=concurrency
+    )
+    done = asyncio.run(run_replay(config, as_json=as_json))
+    raise typer.Exit(not all(each.equal for each in done))
+
+
 @app.command()
 def report(
     run: Annotated[Path, typer.Argument(help="A run's folder.")] = RUNS / "latest",

@@ -59,6 +59,8 @@ class SessionOptions:
     step_timeout_s: float = 30.0
     group: str = ""
     """Free label of the group (GRPO siblings), for logs and `Watch`."""
+    perturb: str = ""
+    """Perturbations of the phone by name, with a strength or without: "popup,rotation:0.5"; "" takes the service's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -180,6 +182,12 @@ class ResetResult:
     """Unix time."""
     state_hash: str
     """Of the device and tools after reset; siblings of one (task, seed) have equal ones. "" for text-only tasks."""
+    build: str = ""
+    """Version of the service, and the commit where it runs from a checkout."""
+    task_digest: str = ""
+    """Of the task's code."""
+    perturb: str = ""
+    """Perturbations in force."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -190,3 +198,5 @@ class StepResult:
     reward: Reward
     state: EpisodeState
     timing: StepTiming
+    state_hash: str = ""
+    """Of the phone after this step; "" in text-only tasks."""

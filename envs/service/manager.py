@@ -33,6 +33,7 @@ from rlfactory.envs.service.limits import Limits, bounded, share
 from rlfactory.envs.service.metrics import ServiceMetrics
 from rlfactory.envs.service.services import TENANT, Services
 from rlfactory.envs.service.session import Episode, HeldPhone, Session, StoredStep
+from rlfactory.envs.tasks.provenance import build, task_digest
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tools.registry import ToolRegistry
 from rlfactory.envs.tools.runtime.runtime import ToolRuntime
@@ -465,6 +466,8 @@ class SessionManager:
             max_turns=session.episode.max_turns,
             lease_expiry_s=self._touch(session.id),
             state_hash=session.state_hash,
+            build=build(),
+            task_digest=task_digest(type(session.episode.task)),
         )
 
 

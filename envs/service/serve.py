@@ -29,6 +29,7 @@ from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.text2sql.spider import spider_task
 from rlfactory.envs.tools.registry import ToolRegistry, default_tools
 from rlfactory.envs.tools.runtime.cache import CacheConfig
+from rlfactory.envs.tools.runtime.recorded import read_answers
 from rlfactory.envs.wire.trust_options import ServerTrustFiles, token_from_environment
 from rlfactory.processes import event_loop
 from rlfactory.processes.child import when_parent_ends
@@ -80,6 +81,7 @@ def server_config(options: ServeOptions) -> ServerConfig:
             drain_s=options.drain_s,
             limits=Limits(max_sessions=options.max_sessions),
             tool_cache=CacheConfig(path=options.tool_cache),
+            recorded_answers=read_answers(options.answers) if options.answers else {},
             trust=files.load(token=token_from_environment()),
         )
     except ValueError as error:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -27,12 +28,14 @@ from rlfactory.envs.service.metrics import ServiceMetrics
 from rlfactory.envs.service.servicer import EnvService
 from rlfactory.envs.service.services import Services
 from rlfactory.envs.service.watchdog import Watchdog
+from rlfactory.envs.tasks.provenance import build
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tools.registry import ToolRegistry, default_tools
 from rlfactory.envs.tools.runtime.cache import CacheConfig, ResultCache
 from rlfactory.envs.tools.runtime.metrics import ToolMetrics
-from rlfactory.envs.tools.runtime.runtime import RuntimeConfig, ToolRuntime
+from rlfactory.envs.tools.runtime.recorded import RecordedRuntime
+from rlfactory.envs.tools.runtime.runtime import Ended, RuntimeConfig
 from rlfactory.envs.wire.stub import SERVICE
 from rlfactory.envs.wire.trust import ServerTrust
 
@@ -70,6 +73,8 @@ class ServerConfig:
     max_concurrent_calls: int = 4096
     tool_calls: RuntimeConfig = field(default_factory=RuntimeConfig)
     tool_cache: CacheConfig = field(default_factory=CacheConfig)
+    recorded_answers: Mapping[str, Ended] = field(default_factory=dict)
+    """By call id: what a replay's calls of tools that are not deterministic are answered with."""
     limits: Limits = field(default_factory=Limits)
     trust: ServerTrust = field(default_factory=ServerTrust)
 
@@ -174,6 +179,7 @@ async def serving(
         DeviceError: not one phone could be started.
     """
     async with contextlib.AsyncExitStack() as stack:
+        await asyncio.to_thread(build)  # asks git, once
         held = None
         if phones is not None:
             held = await stack.enter_async_context(
@@ -183,7 +189,12 @@ async def serving(
             stack.push_async_callback(_drain, held, timeout_s=config.drain_s)
         shared = await stack.enter_async_context(services or Services())
         runtime = await stack.enter_async_context(
-            ToolRuntime(config.tool_calls, cache=ResultCache(config.tool_cache), metrics=ToolMetrics(metrics))
+            RecordedRuntime(
+                config.tool_calls,
+                config.recorded_answers,
+                cache=ResultCache(config.tool_cache),
+                metrics=ToolMetrics(metrics),
+            )
         )
         manager = await stack.enter_async_context(
             SessionManager(

@@ -140,6 +140,8 @@ class Session:
         self._reward = Reward()
         self._initial: DeviceState = {}
         self._now: DeviceState = {}
+        self._hashed: tuple[DeviceState | None, str] = (None, "")
+        """The state that was hashed last, and its hash."""
         self._judge = Judge(episode.task)
         self._rubric = episode.task.rubric() or episode.rubric
         self._calls: tuple[PlayedCall, ...] = ()
@@ -232,7 +234,11 @@ class Session:
     @property
     def state_hash(self) -> str:
         """Of the phone's state when it was last read; "" in text-only tasks."""
-        return digest(self._now) if self.phone is not None else ""
+        if self.phone is None:
+            return ""
+        if self._hashed[0] is not self._now:
+            self._hashed = self._now, digest(self._now)
+        return self._hashed[1]
 
     @property
     def busy(self) -> bool:
@@ -328,7 +334,12 @@ class Session:
 
     def _played(self, results: tuple[ToolResult, ...], timing: StepTiming) -> StoredStep:
         result = StepResult(
-            results=results, observation=self.observation, reward=self._reward, state=self.state, timing=timing
+            results=results,
+            observation=self.observation,
+            reward=self._reward,
+            state=self.state,
+            timing=timing,
+            state_hash=self.state_hash,
         )
         self._listener.turn_played(self.id, result)
         return StoredStep(result=result, with_bytes=self._sent.is_new(self.observation))

@@ -7,6 +7,7 @@ from typing import Final
 
 from rlfactory.envs.api.types import JSON
 from rlfactory.envs.tools.arguments import object_schema, read_choice, read_text, refuse_unknown
+from rlfactory.envs.tools.runtime.policy import ToolPolicy
 from rlfactory.envs.tools.tool import CallContext, Ending, Tool, ToolContext
 
 MAX_ANSWER_CHARS: Final = 4_000
@@ -30,6 +31,7 @@ class FinishTool(Tool):
 
     schema = FINISH_SCHEMA
     ends_episode = True
+    policy = ToolPolicy(deterministic=True)
 
     def __init__(self, context: ToolContext) -> None:
         self._record = context.record

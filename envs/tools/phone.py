@@ -30,6 +30,7 @@ from rlfactory.envs.tools.arguments import (
     read_text,
     refuse_unknown,
 )
+from rlfactory.envs.tools.runtime.policy import ToolPolicy
 from rlfactory.envs.tools.tool import CallContext, Rejected, Tool, ToolContext
 
 MAX_TEXT_CHARS: Final = 4_000
@@ -168,6 +169,7 @@ class PhoneTool(Tool):
 
     resource = "phone"
     keeps_deadline = True
+    policy = ToolPolicy(deterministic=True)
 
     def __init__(self, context: ToolContext) -> None:
         if context.device is None:

@@ -59,7 +59,10 @@ TASK: Final = ("name", "suite", "description", "max_turns")
 IMAGE: Final = ("data", "width_px", "height_px", "digest")
 OBSERVATION: Final = ("sequence", "tree_xml", "activity", "width_px", "height_px", "text")
 RESULT: Final = ("call_id", "name", "text", "duration_s")
-RESET: Final = ("session", "goal", "max_turns", "lease_expiry_s", "state_hash")
+RESET: Final = (
+    *("session", "goal", "max_turns", "lease_expiry_s", "state_hash"),
+    *("build", "task_digest", "perturb"),
+)
 REWARD: Final = ("total", "progress", "success")
 OPTIONAL: Final = ("image_quality", "max_pixels", "multiple_px", "max_turns", "lease_s", "step_timeout_s")
 TIMING: Final = ("act_s", "settle_s", "observe_s", "judge_s", "total_s")
@@ -109,6 +112,7 @@ def options_to_pb(options: SessionOptions) -> pb.Options:
         lease_s=options.lease_s,
         step_timeout_s=options.step_timeout_s,
         group=options.group,
+        perturb=options.perturb,
     )
 
 
@@ -126,6 +130,7 @@ def options_from_pb(message: pb.Options) -> SessionOptions:
         with_tree=message.with_tree,
         coordinates=_known(FRAME_FROM_PB, message.coordinates, "coordinates"),
         group=message.group,
+        perturb=message.perturb,
     )
 
 
@@ -290,6 +295,7 @@ def step_to_pb(result: StepResult, *, with_bytes: bool) -> pb.StepResponse:
         reward=pb.Reward(**same(reward, REWARD), parts=reward.parts, side_effects=reward.side_effects),
         state=STATE_TO_PB[result.state],
         timing=pb.Timing(**same(result.timing, TIMING)),
+        state_hash=result.state_hash,
     )
 
 
@@ -302,6 +308,7 @@ def step_from_pb(message: pb.StepResponse) -> StepResult:
         reward=Reward(**same(reward, REWARD), parts=dict(reward.parts), side_effects=tuple(reward.side_effects)),
         state=_known(STATE_FROM_PB, message.state, "episode state"),
         timing=StepTiming(**same(message.timing, TIMING)),
+        state_hash=message.state_hash,
     )
 
 

@@ -22,7 +22,7 @@ from rlfactory.envs.api.errors import (
     SessionNotFound,
     TaskError,
 )
-from rlfactory.envs.api.types import EpisodeState, Observation, Reward, SessionOptions
+from rlfactory.envs.api.types import EpisodeState, Observation, ResetResult, Reward, SessionOptions
 from rlfactory.trainer.dialects import Dialect, Parsed, ParseError
 from rlfactory.trainer.episode.context import Message
 from rlfactory.trainer.episode.conversation import Reply, RowFull
@@ -104,6 +104,8 @@ class Episode:
     reward: Reward
     clock: Clock
     infra_retries: int
+    options: SessionOptions
+    begun: ResetResult
     failure: str = ""
     """Why the player gave up; "" if it did not."""
 
@@ -173,6 +175,8 @@ async def _attempt(
             reward=session.reward,
             clock=clock,
             infra_retries=attempt,
+            options=opened.options,
+            begun=opened.begun,
             failure=session.failure,
         )
         return episode, outcome

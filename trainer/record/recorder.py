@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,11 @@ from rlfactory.trainer.episode.credit import grpo_advantages
 from rlfactory.trainer.episode.rollout import Dropped, Episode
 from rlfactory.trainer.episode.session import Turn
 from rlfactory.trainer.record.runlog import (
+    RECORD_FORMAT,
     CallRecord,
     EpisodeRecord,
     ImageLink,
+    Origin,
     Phase,
     Point,
     RunLog,
@@ -96,6 +100,8 @@ class Recorder:
                 goal="", turns=(), state=None, reward_total=0.0, reward_parts={}, success=False, **common
             )
         return EpisodeRecord(
+            format=RECORD_FORMAT,
+            origin=origin_of(episode),
             goal=episode.goal,
             turns=tuple(self._turn(turn) for turn in episode.turns),
             state=episode.state,
@@ -138,10 +144,37 @@ class Recorder:
             act_s=timing.act_s,
             settle_s=timing.settle_s,
             observe_s=timing.observe_s,
+            state_hash=turn.result.state_hash,
+            screen=screen_digest(turn.result.observation),
+            seal=seal_of((call.name, call.arguments) for call in turn.calls),
         )
 
     def _link(self, image: ImageRef | None) -> ImageLink | None:
         return None if image is None else self._log.add_image(image)
+
+
+def origin_of(episode: Episode) -> Origin:
+    """Return what it takes to play the episode again, beside its actions."""
+    begun = episode.begun
+    return Origin(
+        build=begun.build,
+        task_digest=begun.task_digest,
+        perturb=begun.perturb,
+        options=asdict(episode.options),
+        screen_px=(begun.observation.width_px, begun.observation.height_px),
+        state_hash=begun.state_hash,
+        screen=screen_digest(begun.observation),
+    )
+
+
+def screen_digest(seen: Observation) -> str:
+    return seen.image.digest if seen.image is not None else ""
+
+
+def seal_of(calls: Iterable[tuple[str, Mapping[str, JSON]]]) -> str:
+    """Return the digest (hex) of calls by name and arguments, in order."""
+    text = json.dumps([[name, dict(arguments)] for name, arguments in calls], sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def touched(arguments: Mapping[str, JSON], seen: Observation, frame: CoordinateFrame) -> tuple[Point, ...]:

@@ -28,9 +28,12 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from rlfactory.envs.api.types import JSON, EpisodeState, ImageRef, ToolStatus
+from rlfactory.envs.api.types import JSON, EpisodeState, ImageRef, Split, ToolStatus
+
+RECORD_FORMAT: Final = 2
+"""Of an `EpisodeRecord`. 1 had no states and no provenance: it is shown, and cannot be replayed."""
 
 Phase = Literal["train", "eval"]
 Point = tuple[float, float]
@@ -90,19 +93,48 @@ class TurnRecord:
     act_s: float = 0.0
     settle_s: float = 0.0
     observe_s: float = 0.0
+    state_hash: str = ""
+    """Of the phone after this turn; "" in text-only tasks."""
+    screen: str = ""
+    """Digest of the screenshot after this turn, as the service sent it."""
+    seal: str = ""
+    """Digest of the calls: tells actions that were changed after they were recorded."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origin:
+    """What an episode was made by: with the actions of its turns, all that playing it again takes."""
+
+    build: str
+    """Of the service: version and commit."""
+    task_digest: str
+    """Of the task's code."""
+    perturb: str
+    """Perturbations in force."""
+    options: Mapping[str, JSON]
+    """`SessionOptions` by name."""
+    screen_px: tuple[int, int]
+    """Of the phone; (0, 0) in text-only tasks."""
+    state_hash: str
+    screen: str
+    """Digest of the first screenshot."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpisodeRecord:
     """One episode as it was played."""
 
+    format: int = 1
+    """`RECORD_FORMAT` of when it was written."""
+    origin: Origin | None = None
+    """None: recorded before there were replays, or dropped."""
     id: str
     phase: Phase
     step: int
     """GRPO step that the policy had reached (0: before RL)."""
     task: str
     seed: int
-    split: str
+    split: Split
     group: str = ""
     """Equal for the siblings of one GRPO group."""
     goal: str

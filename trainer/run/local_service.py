@@ -35,6 +35,10 @@ class ServiceConfig:
     height_px: int = 2400
     task_files: tuple[Path, ...] = ()
     """Served beside the tasks that ship with RLFactory."""
+    answers: Path | None = None
+    """For a replay: what its calls of tools are answered with."""
+    unsafe_local: bool = False
+    """Code of models runs as processes of this machine, not in containers."""
     start_timeout_s: float = 60.0
     stop_timeout_s: float = 15.0
     """After the end of its input; then it is killed."""
@@ -48,6 +52,8 @@ class ServiceConfig:
             *("--width", str(self.width_px), "--height", str(self.height_px)),
             *("--max-sessions", str(max(64, 2 * self.phones) if self.phones else TEXT_SESSIONS)),
             *(word for path in self.task_files for word in ("--tasks", str(path))),
+            *(("--answers", str(self.answers)) if self.answers else ()),
+            *(("--unsafe-local",) if self.unsafe_local else ()),
         ]
 
 

@@ -11,6 +11,9 @@ class ToolPolicy:
 
     pure: bool = False
     """Equal arguments give equal answers, and nothing else happens: calls may be shared, cached, repeated, hedged."""
+    deterministic: bool = False
+    """In equal states equal arguments give equal answers and do the same: a replay runs its calls again, and reads the
+    answers of others from the record. Pure tools are deterministic."""
     idempotent: bool = False
     """A call may be repeated after a failure without harm. Pure tools are idempotent."""
     version: str = "1"

@@ -173,7 +173,7 @@ class ResetRequest(_message.Message):
     def __init__(self, task: _Optional[str] = ..., seed: _Optional[int] = ..., options: _Optional[_Union[Options, _Mapping]] = ..., request_id: _Optional[str] = ..., split: _Optional[_Union[Split, str]] = ...) -> None: ...
 
 class Options(_message.Message):
-    __slots__ = ("image_format", "image_quality", "max_pixels", "multiple_px", "without_image", "with_tree", "coordinates", "max_turns", "lease_s", "step_timeout_s", "group", "extensions")
+    __slots__ = ("image_format", "image_quality", "max_pixels", "multiple_px", "without_image", "with_tree", "coordinates", "max_turns", "lease_s", "step_timeout_s", "group", "perturb", "extensions")
     IMAGE_FORMAT_FIELD_NUMBER: _ClassVar[int]
     IMAGE_QUALITY_FIELD_NUMBER: _ClassVar[int]
     MAX_PIXELS_FIELD_NUMBER: _ClassVar[int]
@@ -185,6 +185,7 @@ class Options(_message.Message):
     LEASE_S_FIELD_NUMBER: _ClassVar[int]
     STEP_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
+    PERTURB_FIELD_NUMBER: _ClassVar[int]
     EXTENSIONS_FIELD_NUMBER: _ClassVar[int]
     image_format: ImageFormat
     image_quality: int
@@ -197,11 +198,12 @@ class Options(_message.Message):
     lease_s: float
     step_timeout_s: float
     group: str
+    perturb: str
     extensions: _containers.RepeatedCompositeFieldContainer[_any_pb2.Any]
-    def __init__(self, image_format: _Optional[_Union[ImageFormat, str]] = ..., image_quality: _Optional[int] = ..., max_pixels: _Optional[int] = ..., multiple_px: _Optional[int] = ..., without_image: _Optional[bool] = ..., with_tree: _Optional[bool] = ..., coordinates: _Optional[_Union[CoordinateFrame, str]] = ..., max_turns: _Optional[int] = ..., lease_s: _Optional[float] = ..., step_timeout_s: _Optional[float] = ..., group: _Optional[str] = ..., extensions: _Optional[_Iterable[_Union[_any_pb2.Any, _Mapping]]] = ...) -> None: ...
+    def __init__(self, image_format: _Optional[_Union[ImageFormat, str]] = ..., image_quality: _Optional[int] = ..., max_pixels: _Optional[int] = ..., multiple_px: _Optional[int] = ..., without_image: _Optional[bool] = ..., with_tree: _Optional[bool] = ..., coordinates: _Optional[_Union[CoordinateFrame, str]] = ..., max_turns: _Optional[int] = ..., lease_s: _Optional[float] = ..., step_timeout_s: _Optional[float] = ..., group: _Optional[str] = ..., perturb: _Optional[str] = ..., extensions: _Optional[_Iterable[_Union[_any_pb2.Any, _Mapping]]] = ...) -> None: ...
 
 class ResetResponse(_message.Message):
-    __slots__ = ("session", "goal", "tools", "observation", "max_turns", "lease_expiry_s", "state_hash")
+    __slots__ = ("session", "goal", "tools", "observation", "max_turns", "lease_expiry_s", "state_hash", "build", "task_digest", "perturb")
     SESSION_FIELD_NUMBER: _ClassVar[int]
     GOAL_FIELD_NUMBER: _ClassVar[int]
     TOOLS_FIELD_NUMBER: _ClassVar[int]
@@ -209,6 +211,9 @@ class ResetResponse(_message.Message):
     MAX_TURNS_FIELD_NUMBER: _ClassVar[int]
     LEASE_EXPIRY_S_FIELD_NUMBER: _ClassVar[int]
     STATE_HASH_FIELD_NUMBER: _ClassVar[int]
+    BUILD_FIELD_NUMBER: _ClassVar[int]
+    TASK_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    PERTURB_FIELD_NUMBER: _ClassVar[int]
     session: str
     goal: str
     tools: _containers.RepeatedCompositeFieldContainer[ToolSchema]
@@ -216,7 +221,10 @@ class ResetResponse(_message.Message):
     max_turns: int
     lease_expiry_s: float
     state_hash: str
-    def __init__(self, session: _Optional[str] = ..., goal: _Optional[str] = ..., tools: _Optional[_Iterable[_Union[ToolSchema, _Mapping]]] = ..., observation: _Optional[_Union[Observation, _Mapping]] = ..., max_turns: _Optional[int] = ..., lease_expiry_s: _Optional[float] = ..., state_hash: _Optional[str] = ...) -> None: ...
+    build: str
+    task_digest: str
+    perturb: str
+    def __init__(self, session: _Optional[str] = ..., goal: _Optional[str] = ..., tools: _Optional[_Iterable[_Union[ToolSchema, _Mapping]]] = ..., observation: _Optional[_Union[Observation, _Mapping]] = ..., max_turns: _Optional[int] = ..., lease_expiry_s: _Optional[float] = ..., state_hash: _Optional[str] = ..., build: _Optional[str] = ..., task_digest: _Optional[str] = ..., perturb: _Optional[str] = ...) -> None: ...
 
 class ToolSchema(_message.Message):
     __slots__ = ("name", "description", "parameters_json")
@@ -332,20 +340,22 @@ class Timing(_message.Message):
     def __init__(self, act_s: _Optional[float] = ..., settle_s: _Optional[float] = ..., observe_s: _Optional[float] = ..., judge_s: _Optional[float] = ..., total_s: _Optional[float] = ...) -> None: ...
 
 class StepResponse(_message.Message):
-    __slots__ = ("results", "observation", "reward", "state", "timing", "lease_expiry_s")
+    __slots__ = ("results", "observation", "reward", "state", "timing", "lease_expiry_s", "state_hash")
     RESULTS_FIELD_NUMBER: _ClassVar[int]
     OBSERVATION_FIELD_NUMBER: _ClassVar[int]
     REWARD_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     TIMING_FIELD_NUMBER: _ClassVar[int]
     LEASE_EXPIRY_S_FIELD_NUMBER: _ClassVar[int]
+    STATE_HASH_FIELD_NUMBER: _ClassVar[int]
     results: _containers.RepeatedCompositeFieldContainer[ToolResult]
     observation: Observation
     reward: Reward
     state: EpisodeState
     timing: Timing
     lease_expiry_s: float
-    def __init__(self, results: _Optional[_Iterable[_Union[ToolResult, _Mapping]]] = ..., observation: _Optional[_Union[Observation, _Mapping]] = ..., reward: _Optional[_Union[Reward, _Mapping]] = ..., state: _Optional[_Union[EpisodeState, str]] = ..., timing: _Optional[_Union[Timing, _Mapping]] = ..., lease_expiry_s: _Optional[float] = ...) -> None: ...
+    state_hash: str
+    def __init__(self, results: _Optional[_Iterable[_Union[ToolResult, _Mapping]]] = ..., observation: _Optional[_Union[Observation, _Mapping]] = ..., reward: _Optional[_Union[Reward, _Mapping]] = ..., state: _Optional[_Union[EpisodeState, str]] = ..., timing: _Optional[_Union[Timing, _Mapping]] = ..., lease_expiry_s: _Optional[float] = ..., state_hash: _Optional[str] = ...) -> None: ...
 
 class StepsRequest(_message.Message):
     __slots__ = ("steps", "given_up")

@@ -14,7 +14,9 @@ from rlfactory.envs.api.types import (
     CoordinateFrame,
     EpisodeState,
     Observation,
+    ResetResult,
     Reward,
+    SessionOptions,
     StepResult,
     StepTiming,
     TaskInfo,
@@ -68,6 +70,17 @@ def test_a_config_without_episodes_is_refused(field: str) -> None:
         EvalConfig(**zero)
 
 
+BEGUN = ResetResult(
+    session="s",
+    goal="",
+    tools=(),
+    observation=Observation(sequence=0),
+    max_turns=1,
+    lease_expiry_s=0.0,
+    state_hash="",
+)
+
+
 def played(task: str, seed: int, attempt: int, *, success: bool, malformed: bool = False) -> Episode:
     seen = Observation(sequence=0)
     reward = Reward(total=float(success), success=success)
@@ -90,6 +103,8 @@ def played(task: str, seed: int, attempt: int, *, success: bool, malformed: bool
         reward=reward,
         clock=Clock(),
         infra_retries=0,
+        options=SessionOptions(),
+        begun=BEGUN,
     )
 
 
