@@ -34,7 +34,7 @@ from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tools.registry import ToolRegistry, default_tools
 from rlfactory.envs.tools.runtime.cache import CacheConfig, ResultCache
 from rlfactory.envs.tools.runtime.metrics import ToolMetrics
-from rlfactory.envs.tools.runtime.recorded import RecordedRuntime
+from rlfactory.envs.tools.runtime.recorded import tool_runtime
 from rlfactory.envs.tools.runtime.runtime import Ended, RuntimeConfig
 from rlfactory.envs.wire.stub import SERVICE
 from rlfactory.envs.wire.trust import ServerTrust
@@ -189,7 +189,7 @@ async def serving(
             stack.push_async_callback(_drain, held, timeout_s=config.drain_s)
         shared = await stack.enter_async_context(services or Services())
         runtime = await stack.enter_async_context(
-            RecordedRuntime(
+            tool_runtime(
                 config.tool_calls,
                 config.recorded_answers,
                 cache=ResultCache(config.tool_cache),

@@ -29,6 +29,15 @@ class RecordedRuntime(ToolRuntime):
         return answer or await super().run(tool, call, timeout_s)
 
 
+def tool_runtime(
+    config: RuntimeConfig, answers: Mapping[str, Ended], *, cache: ResultCache, metrics: ToolMetrics
+) -> ToolRuntime:
+    """Return the runtime of a service, which answers from the record where there is one."""
+    if answers:
+        return RecordedRuntime(config, answers, cache=cache, metrics=metrics)
+    return ToolRuntime(config, cache=cache, metrics=metrics)
+
+
 def read_answers(path: Path) -> dict[str, Ended]:
     """Return the answers of a file, JSONL of {"id", "status", "text"}. Raises: TaskError: what is wrong with it."""
     try:
