@@ -1,19 +1,27 @@
 """The state of a phone that adb can see, as one flat mapping, and the difference of two such states.
 
 Tasks judge by this state and name side effects by its difference, so it is read with shell commands that a real phone
-has too. Keys are paths; values are short strings:
+has too (`rlfactory.emulators.device.probes`). Keys are paths; values are strings, those of records JSON:
 
     settings/<namespace>/<key>              the setting's value
     files/<path under /sdcard>              md5 of the content; a directory ends in "/" and has the value "dir"
-    contacts/<display name>/<number>        how many contacts have this name and number, mostly "1"
-    alarms/<hh:mm>/<label>                  "on" or "off"; a second alarm of that time and label is `<label>#2`
-    timers/<seconds>                        states of Clock's timers of that length: "running", "paused", "expired" or
-                                            "reset", with a comma between several
-    stopwatch                               "running" or "paused"; not there at rest
+    contacts/<display name>                 record: names, company, numbers and addresses with labels, starred, the rest
+    alarms/<hh:mm>/<label>                  record: time, label, on, days, vibrate, sound, once (it goes when it rang)
+    timers/<seconds>                        record: state ("running", "paused", "expired", "reset"), length, total
+                                            (with what was added since)
+    stopwatch                               "running" or "paused", and how many laps; not there at rest
+    cities                                  of the world clock, in their order
+    wifi/<key>, bluetooth/<key>             networks saved and in use, devices paired
+    app/<package>/<key>                     what else an app keeps that is not just how it shows things
     foreground                              package/class of the resumed activity
 
-`PROBE` is the one shell script that reads it all and `parse_probe` the one reader of what it prints, for simulated and
-real phones alike. Keys that change by themselves are left out (`VOLATILE`).
+The second of two contacts, alarms or timers of one key is `<key>#2`. Aside from what is compared (`ASIDE`) there are
+
+    clock/now, clock/boot                   the phone's local time, as "2023-10-15 15:34:00"; when it was started
+    text/<path>, times/<path>               of notes: what they say, when they were changed (seconds since 1970)
+
+Gaps: of a real phone, Wi-Fi networks, paired devices, cities and `app/` are not read, for there they lie elsewhere; a
+setting that is written for the first time shows as a change, even if the phone assumed that value before.
 """
 
 from __future__ import annotations
@@ -21,11 +29,13 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
+
+from rlfactory.emulators.device.probes import PROBES
 
 DeviceState = Mapping[str, str]
 
@@ -39,19 +49,20 @@ class Change:
     after: str | None
 
 
+ASIDE: Final = ("clock/", "text/", "times/")
+"""How keys begin that are read and not compared: time passes by itself; what a note says, `files/` tells, too; and to
+save a note as it was changes nothing but its time, which tasks that go by times look at themselves."""
+
+
 def diff(before: DeviceState, after: DeviceState) -> tuple[Change, ...]:
     """Return what changed, sorted by key."""
-    keys = sorted(before.keys() | after.keys())
-    return tuple(
-        Change(key=key, before=before.get(key), after=after.get(key))
-        for key in keys
-        if before.get(key) != after.get(key)
-    )
+    changed = {key for key, _ in before.items() ^ after.items() if not key.startswith(ASIDE)}
+    return tuple(Change(key=key, before=before.get(key), after=after.get(key)) for key in sorted(changed))
 
 
 def digest(state: DeviceState) -> str:
     """Return the content hash (hex, 32 digits) of a state: equal states have equal digests."""
-    lines = "\n".join(f"{key!r} {state[key]!r}" for key in sorted(state))
+    lines = "\n".join(f"{key!r} {state[key]!r}" for key in sorted(state) if not key.startswith(ASIDE))
     return hashlib.blake2b(lines.encode(), digest_size=16).hexdigest()
 
 
@@ -80,133 +91,34 @@ VOLATILE: Final = (
 own tools change (uiautomator's dump, its keyboard)."""
 
 _MARK: Final = "@@state:"
-_SHARED: Final = "/sdcard/"
-_ALARMS_DATABASE: Final = "/data/data/com.google.android.deskclock/databases/alarms.db"
-_CLOCK_PREFERENCES: Final = (
-    "/data/data/com.google.android.deskclock/shared_prefs/com.google.android.deskclock_preferences.xml"
-)
-_TIMER: Final = re.compile(r'name="timer_(state|setup_timet)_(\d+)" value="(\d+)"')
-_TIMER_STATES: Final = {"1": "running", "2": "paused", "3": "expired", "4": "reset", "5": "expired"}
-_STOPWATCH: Final = re.compile(r'name="sw_state" value="([12])"')
-_CONTACT: Final = re.compile(r"Row: \d+ display_name=(.*), number=(.*)", re.DOTALL)
-_RESUMED: Final = re.compile(r"ResumedActivity(?:=|: )ActivityRecord\{\S+ \S+ ([^\s/]+/[^\s}]+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """One part of the script, and how its output becomes keys."""
-
-    name: str
-    command: str
-    parse: Callable[[str, dict[str, str]], None]
-    """(output, mapping to add to)."""
-
-
-def _settings(namespace: str) -> Probe:
-    def parse(output: str, state: dict[str, str]) -> None:
-        key = ""
-        for line in output.split("\n")[:-1]:
-            name, equals, value = line.partition("=")
-            if equals:
-                key = f"settings/{namespace}/{name}"
-                state[key] = value
-            elif key:
-                # A value of several lines goes on.
-                state[key] += "\n" + line
-
-    return Probe(f"settings-{namespace}", f"settings list {namespace}", parse)
-
-
-def _parse_folders(output: str, state: dict[str, str]) -> None:
-    for line in output.split("\n"):
-        if line.startswith(_SHARED):
-            state[f"files/{line[len(_SHARED) :]}/"] = "dir"
-
-
-def _parse_files(output: str, state: dict[str, str]) -> None:
-    for line in output.split("\n"):
-        digest, path = line[:32], line[34:]
-        if path.startswith(_SHARED):
-            state[f"files/{path[len(_SHARED) :]}"] = digest
-
-
-def _parse_contacts(output: str, state: dict[str, str]) -> None:
-    for row in re.split(r"\n(?=Row: \d+ )", output.removesuffix("\n")):
-        match = _CONTACT.fullmatch(row)
-        if match:
-            key = f"contacts/{match.group(1)}/{match.group(2)}"
-            state[key] = str(int(state.get(key, "0")) + 1)
-
-
-def _parse_alarms(output: str, state: dict[str, str]) -> None:
-    for line in output.split("\n"):
-        time, _, rest = line.partition("|")
-        enabled, separator, label = rest.partition("|")
-        if separator:
-            key = f"alarms/{time}/{label}"
-            number = 2
-            while key in state:
-                key = f"alarms/{time}/{label}#{number}"
-                number += 1
-            state[key] = "on" if enabled == "1" else "off"
-
-
-def _parse_clock(output: str, state: dict[str, str]) -> None:
-    timers: dict[str, dict[str, str]] = {}
-    for field, number, value in _TIMER.findall(output):
-        timers.setdefault(number, {})[field] = value
-    for _, timer in sorted(timers.items()):
-        key = f"timers/{int(timer.get('setup_timet', '0')) // 1000}"
-        found = _TIMER_STATES.get(timer.get("state", ""), "reset")
-        state[key] = f"{state[key]},{found}" if key in state else found
-    if match := _STOPWATCH.search(output):
-        state["stopwatch"] = {"1": "running", "2": "paused"}[match.group(1)]
-
-
-def _parse_foreground(output: str, state: dict[str, str]) -> None:
-    match = _RESUMED.search(output)
-    state["foreground"] = match.group(1) if match else ""
-
-
-PROBES: Final = (
-    _settings("system"),
-    _settings("secure"),
-    _settings("global"),
-    Probe("folders", f"find {_SHARED} -mindepth 1 -type d", _parse_folders),
-    Probe("files", f"find {_SHARED} -type f -exec md5sum {{}} +", _parse_files),
-    Probe(
-        "contacts", "content query --uri content://contacts/phones/ --projection display_name:number", _parse_contacts
-    ),
-    Probe(
-        "alarms",
-        f"[ -f {_ALARMS_DATABASE} ] && sqlite3 {_ALARMS_DATABASE} "
-        "\"SELECT printf('%02d:%02d', hour, minutes), enabled, replace(label, char(10), ' ') "
-        'FROM alarm_templates ORDER BY hour, minutes, _id;"',
-        _parse_alarms,
-    ),
-    Probe("clock", f"cat {_CLOCK_PREFERENCES}", _parse_clock),
-    Probe("foreground", "dumpsys activity activities | grep -m 1 ResumedActivity", _parse_foreground),
-)
-"""The parts of the state; a new app's data is one more of these."""
-
 PROBE: Final = "\n".join(f"echo '{_MARK}{probe.name}'; {{ {probe.command}; }} 2>/dev/null" for probe in PROBES)
 """The script; whatever fails in it (a phone without a clock) just adds no keys."""
 
 _IS_VOLATILE: Final = re.compile("|".join(fnmatch.translate(pattern) for pattern in VOLATILE))
+_AT_A_MARK: Final = re.compile(f"^{_MARK}", re.MULTILINE)
+_PROBE_OF: Final = {probe.name: probe for probe in PROBES}
 
 
 @lru_cache(maxsize=64)
 def parse_probe(output: str) -> DeviceState:
     """Return the state from what `PROBE` printed. The mapping cannot be changed."""
     state: dict[str, str] = {}
-    sections = dict(_sections(output))
-    for probe in PROBES:
-        probe.parse(sections.get(probe.name, ""), state)
-    return MappingProxyType({key: value for key, value in state.items() if not _IS_VOLATILE.match(key)})
+    seen: set[str] = set()
+    for name, text in _sections(output):
+        if name in _PROBE_OF:
+            state.update(_parsed(name, text) if name not in seen else {f"probe/{name}": "printed twice"})
+            seen.add(name)
+    return MappingProxyType(state)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(name: str, text: str) -> Mapping[str, str]:
+    """Return the keys of one part: most parts print what they printed a step ago."""
+    return {key: value for key, value in _PROBE_OF[name].parse(text).items() if not _IS_VOLATILE.match(key)}
 
 
 def _sections(output: str) -> Iterator[tuple[str, str]]:
     """Yield name and text of each part of the script's output."""
-    for section in output.replace("\r\n", "\n").split(_MARK)[1:]:
+    for section in _AT_A_MARK.split(output.replace("\r\n", "\n"))[1:]:
         name, _, text = section.partition("\n")
         yield name, text

@@ -6,12 +6,14 @@ All parts are reported; their weighted sum is what the learner sees.
 from __future__ import annotations
 
 import fnmatch
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlfactory.emulators.device.state import DeviceState, diff
+from rlfactory.emulators.device.passing import clock_set, untouched
+from rlfactory.emulators.device.state import Change, DeviceState, diff
 from rlfactory.envs.api.types import Reward
 from rlfactory.envs.tasks.task import Outcome, Task
 
@@ -58,13 +60,14 @@ class Judge:
         )
 
     def side_effects(self, initial: DeviceState, now: DeviceState) -> tuple[str, ...]:
-        """Return what changed without being allowed to, one line each."""
+        """Return what changed without being allowed to, and not by itself, one line each."""
         if initial is now:
             return ()
+        by_itself = untouched(initial, now)
         lines = [
-            f"{change.key}: {_shown(change.before)} -> {_shown(change.after)}"
-            for change in diff(initial, now)
-            if not self._allowed.match(change.key)
+            _line(change)
+            for change in (*diff(initial, now), *clock_set(initial, now))
+            if not self._allowed.match(change.key) and by_itself.get(change.key, "") != change.after
         ]
         if len(lines) > MAX_SIDE_EFFECTS:
             lines[MAX_SIDE_EFFECTS:] = [f"and {len(lines) - MAX_SIDE_EFFECTS} more"]
@@ -74,6 +77,22 @@ class Judge:
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
     """Return one expression that matches what any of the fnmatch patterns matches; of none, what matches nothing."""
     return re.compile("|".join(fnmatch.translate(pattern) for pattern in patterns) or r"(?!)")
+
+
+def _line(change: Change) -> str:
+    """Return what changed from what to what; of a record that was and is, the fields that differ."""
+    before, after = change.before, change.after
+    if before is not None and after is not None and before.startswith("{") and after.startswith("{"):
+        old, new = json.loads(before), json.loads(after)
+        before, after = (
+            ", ".join(f"{name} {_plain(each[name])}" for name in sorted(each) if old.get(name) != new.get(name))
+            for each in (old, new)
+        )
+    return f"{change.key}: {_shown(before)} -> {_shown(after)}"
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _shown(value: str | None) -> str:

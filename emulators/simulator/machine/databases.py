@@ -83,14 +83,22 @@ def read_rows(image: bytes, sql: str) -> tuple[tuple[Any, ...], ...]:
 
     Not a database, or no such table: no rows.
     """
+    try:
+        return tuple(tuple(row) for row in read_named_rows(image, sql, ()))
+    except sqlite3.DatabaseError:
+        return ()
+
+
+@lru_cache(maxsize=128)
+def read_named_rows(image: bytes, sql: str, arguments: tuple[str, ...]) -> tuple[sqlite3.Row, ...]:
+    """Return what a query finds in a database image. Raises: sqlite3.Error."""
     if not image.startswith(_MAGIC):
         return ()
     connection = sqlite3.connect(":memory:")
+    connection.row_factory = sqlite3.Row
     try:
         connection.deserialize(_without_wal(image))
         _confine(connection)
-        return tuple(connection.execute(sql).fetchall())
-    except sqlite3.DatabaseError:
-        return ()
+        return tuple(connection.execute(sql, arguments).fetchall())
     finally:
         connection.close()

@@ -11,16 +11,14 @@ from typing import Any, ClassVar, Final, Self
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.mixed.people import citizens
-from rlfactory.envs.tasks.phone.base import PhoneTask, pick
+from rlfactory.envs.tasks.phone.base import PhoneTask, literal, pick
 from rlfactory.envs.tasks.phone.flows import clock as clock_flows
 from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
 from rlfactory.envs.tasks.phone.flows import notes as note_flows
 from rlfactory.envs.tasks.phone.notes import Note, draw_notes, seed_notes
 from rlfactory.envs.tasks.phone.pools import Person
-from rlfactory.envs.tasks.phone.reading import holds_text
 from rlfactory.envs.tasks.phone.seeding import seed_alarms, seed_contacts
 from rlfactory.envs.tasks.table import read_table
-from rlfactory.envs.tasks.task import Outcome
 
 CONTACTS: Final = contact_flows.CONTACTS
 NOTES: Final = note_flows.NOTES
@@ -81,20 +79,13 @@ class MixedTask(PhoneTask):
         return self.contacts
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
-        notes = (self.note, *self.other_notes) if self.note.key not in self.may_change() else self.other_notes
+        notes = (self.note, *self.other_notes) if literal(self.note.key) not in self.allowed() else self.other_notes
         await seed_notes(device, notes, timeout_s=timeout_s)
         await seed_contacts(device, sorted(self.start_contacts, key=lambda who: who.digits), timeout_s=timeout_s)
         await seed_alarms(device, (), timeout_s=timeout_s)
 
 
 # --- what is to be done on the phone ---------------------------------------------------------------------------------
-
-
-def written(outcome: Outcome, note: Note, text: str) -> dict[str, bool]:
-    return {
-        f"{note.name} exists": note.key in outcome.state,
-        "it holds what was looked up": holds_text(outcome.state, note.key, text),
-    }
 
 
 def named(name: str, number: str) -> Person:

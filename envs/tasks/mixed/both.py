@@ -14,10 +14,10 @@ from rlfactory.envs.tasks.mixed.databases import Ride
 from rlfactory.envs.tasks.mixed.directory import DirectoryIndex, Entry, made_directory
 from rlfactory.envs.tasks.mixed.querying import SQL, first_train
 from rlfactory.envs.tasks.mixed.searching import LOOKUP
-from rlfactory.envs.tasks.phone.clock import rings
+from rlfactory.envs.tasks.phone.base import Want
 from rlfactory.envs.tasks.phone.flows import clock as clock_flows
+from rlfactory.envs.tasks.phone.wants import alarm_added
 from rlfactory.envs.tasks.search_qa.question import SEARCH
-from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.search.tool import SearchTool
 from rlfactory.envs.tools.sql.tool import sql_tool
@@ -51,11 +51,8 @@ class TrainToPerson(MixedTask):
             SQL: sql_tool(self.ride.timetable.database),
         }
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return rings(outcome, self.ride.leaves)
-
-    def may_change(self) -> Sequence[str]:
-        return (f"alarms/{self.ride.leaves}/*",)
+    def wants(self) -> Sequence[Want]:
+        return (alarm_added(self.ride.leaves.text),)
 
     async def perform(self, ui: UiDriver) -> None:
         town = await directory.town_of(ui, self.entry.person.full_name, self.entry.trade)

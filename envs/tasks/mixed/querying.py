@@ -10,16 +10,15 @@ from typing import Any, ClassVar, Final
 
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.mixed import databases
-from rlfactory.envs.tasks.mixed.base import CLOCK, CONTACTS, NOTES, MixedTask, named, written
+from rlfactory.envs.tasks.mixed.base import CLOCK, CONTACTS, NOTES, MixedTask, named
 from rlfactory.envs.tasks.mixed.databases import BEST, TWINS, YEAR, Clientele, Ride, Spending, Table
-from rlfactory.envs.tasks.phone.clock import rings
-from rlfactory.envs.tasks.phone.contacts import contact_pattern, is_created
+from rlfactory.envs.tasks.phone.base import Want
 from rlfactory.envs.tasks.phone.flows import clock as clock_flows
 from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
 from rlfactory.envs.tasks.phone.flows import notes as note_flows
 from rlfactory.envs.tasks.phone.pools import Person
 from rlfactory.envs.tasks.phone.times import Time
-from rlfactory.envs.tasks.task import Outcome
+from rlfactory.envs.tasks.phone.wants import alarm_added, contact_added, note_says
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 from rlfactory.envs.tools.sql.tool import sql_tool
 from rlfactory.envs.tools.tool import ToolFactory
@@ -63,11 +62,8 @@ class TrainAlarm(QueryingTask):
     def table(self) -> Table:
         return self.ride.timetable
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return rings(outcome, self.ride.leaves)
-
-    def may_change(self) -> Sequence[str]:
-        return (f"alarms/{self.ride.leaves}/*",)
+    def wants(self) -> Sequence[Want]:
+        return (alarm_added(self.ride.leaves.text),)
 
     async def perform(self, ui: UiDriver) -> None:
         leaves = await first_train(ui, self.ride.origin, self.ride.destination, self.ride.after)
@@ -89,11 +85,8 @@ class TotalNote(QueryingTask):
     def table(self) -> Table:
         return self.spending.expenses
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return written(outcome, self.note, self.spending.total)
-
-    def may_change(self) -> Sequence[str]:
-        return (self.note.key,)
+    def wants(self) -> Sequence[Want]:
+        return (note_says(self.note.key, self.spending.total, new=True),)
 
     async def perform(self, ui: UiDriver) -> None:
         [total] = await first_row(
@@ -130,11 +123,8 @@ class CustomerTask(QueryingTask):
     def person(self) -> Person:
         return self.clientele.people[self.wanted]
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return is_created(outcome, self.person)
-
-    def may_change(self) -> Sequence[str]:
-        return (contact_pattern(self.person),)
+    def wants(self) -> Sequence[Want]:
+        return (contact_added(self.person),)
 
 
 class BestCustomer(CustomerTask):

@@ -9,16 +9,15 @@ from typing import Any, ClassVar, Final
 
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.mixed import directory
-from rlfactory.envs.tasks.mixed.base import CLOCK, CONTACTS, NOTES, MixedTask, named, written
+from rlfactory.envs.tasks.mixed.base import CLOCK, CONTACTS, NOTES, MixedTask, named
 from rlfactory.envs.tasks.mixed.directory import DirectoryIndex, Entry, made_directory
-from rlfactory.envs.tasks.phone.clock import rings
-from rlfactory.envs.tasks.phone.contacts import contact_pattern, is_created, is_saved
+from rlfactory.envs.tasks.phone.base import Want
 from rlfactory.envs.tasks.phone.flows import clock as clock_flows
 from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
 from rlfactory.envs.tasks.phone.flows import notes as note_flows
 from rlfactory.envs.tasks.phone.pools import Person
+from rlfactory.envs.tasks.phone.wants import alarm_added, contact_added, contact_changed, note_says
 from rlfactory.envs.tasks.search_qa.question import SEARCH
-from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.search.tool import SearchTool
 from rlfactory.envs.tools.tool import ToolFactory
@@ -53,11 +52,8 @@ class SearchingTask(MixedTask):
 class NumberToContact(SearchingTask):
     name = "mixed.number_to_contact"
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return is_created(outcome, self.entry.person)
-
-    def may_change(self) -> Sequence[str]:
-        return (contact_pattern(self.entry.person),)
+    def wants(self) -> Sequence[Want]:
+        return (contact_added(self.entry.person),)
 
     async def perform(self, ui: UiDriver) -> None:
         name = self.entry.person.full_name
@@ -83,11 +79,8 @@ class ChangedNumber(SearchingTask):
     def start_contacts(self) -> tuple[Person, ...]:
         return (*self.contacts, self.before)
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return is_saved(outcome, self.entry.person)
-
-    def may_change(self) -> Sequence[str]:
-        return (contact_pattern(self.entry.person),)
+    def wants(self) -> Sequence[Want]:
+        return (contact_changed(self.before, self.entry.person),)
 
     async def perform(self, ui: UiDriver) -> None:
         name = await directory.name_of_trade(ui, self.entry.trade, self.entry.town)
@@ -100,11 +93,8 @@ class OpeningAlarm(SearchingTask):
     name = "mixed.opening_alarm"
     apps: ClassVar[tuple[str, ...]] = (CLOCK,)
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return rings(outcome, self.entry.opens)
-
-    def may_change(self) -> Sequence[str]:
-        return (f"alarms/{self.entry.opens}/*",)
+    def wants(self) -> Sequence[Want]:
+        return (alarm_added(self.entry.opens.text),)
 
     async def perform(self, ui: UiDriver) -> None:
         name = await directory.name_of_trade(ui, self.entry.trade, self.entry.town)
@@ -115,11 +105,8 @@ class AddressNote(SearchingTask):
     name = "mixed.address_note"
     apps: ClassVar[tuple[str, ...]] = (NOTES,)
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return written(outcome, self.note, self.entry.address)
-
-    def may_change(self) -> Sequence[str]:
-        return (self.note.key,)
+    def wants(self) -> Sequence[Want]:
+        return (note_says(self.note.key, self.entry.address, new=True),)
 
     async def perform(self, ui: UiDriver) -> None:
         name = await directory.name_of_trade(ui, self.entry.trade, self.entry.town)

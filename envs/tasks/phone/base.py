@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
 from rlfactory.emulators.device.device import Device
@@ -24,6 +25,18 @@ Pool = Mapping[Split, Sequence[T]]
 
 ALWAYS_ALLOWED = ("foreground",)
 """Looking around is no side effect."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Want:
+    """One exact change that a task asks for; `wants.py` has those there are."""
+
+    name: str
+    """In words, as a fact that holds afterwards."""
+    keys: tuple[str, ...]
+    """fnmatch patterns of the state keys it is about."""
+    holds: Callable[[DeviceState, DeviceState], bool]
+    """(before, now): whether just this change was made to these keys."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,12 +79,21 @@ class PhoneTask(Task):
         """Return those that are drawn after the wording: the order of draws fixes what a seed stands for."""
         return {}
 
-    @abstractmethod
+    def wants(self) -> Sequence[Want]:
+        """Return the exact changes that the task asks for; all else has to stay as it was."""
+        return ()
+
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        """Return each sub-goal in words, and whether it holds."""
+        """Return what else is asked for (an answer) in words, and whether it holds."""
+        return {}
 
     def checks(self, outcome: Outcome) -> Sequence[Check]:
-        return tuple(Check(name=name, holds=holds) for name, holds in self.sub_goals(outcome).items())
+        wanted = {want.name: want.holds(outcome.initial, outcome.state) for want in self._wants}
+        return tuple(Check(name=name, holds=holds) for name, holds in {**wanted, **self.sub_goals(outcome)}.items())
+
+    @cached_property
+    def _wants(self) -> Sequence[Want]:
+        return self.wants()
 
     @abstractmethod
     async def perform(self, ui: UiDriver) -> str | None:
@@ -81,11 +103,7 @@ class PhoneTask(Task):
         await ui.finish(answer=await self.perform(ui) or "")
 
     def allowed(self) -> Sequence[str]:
-        return (*ALWAYS_ALLOWED, *self.may_change())
-
-    def may_change(self) -> Sequence[str]:
-        """Return the patterns of the state keys that this task is about."""
-        return ()
+        return (*ALWAYS_ALLOWED, *(key for want in self._wants for key in want.keys))
 
 
 async def run(device: Device, commands: Iterable[str], *, timeout_s: float) -> str:
@@ -112,8 +130,3 @@ def sample(rng: random.Random, pool: Pool[T], split: Split, count: int) -> tuple
 def literal(key: str) -> str:
     """Return the fnmatch pattern that matches exactly this key."""
     return re.sub(r"([\[*?])", r"[\1]", key)
-
-
-def flag(state: DeviceState, key: str) -> bool:
-    """Tell whether a setting stands for "on"; one that is not there is off."""
-    return state.get(key, "0") not in {"0", "", "null"}

@@ -9,21 +9,23 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone.base import PhoneTask, literal, pick, sample
+from rlfactory.envs.tasks.phone.base import PhoneTask, Want, pick, sample
 from rlfactory.envs.tasks.phone.flows import clock as clock_flows
 from rlfactory.envs.tasks.phone.pools import ALARM_LABELS
-from rlfactory.envs.tasks.phone.reading import alarms_at
 from rlfactory.envs.tasks.phone.seeding import SeedAlarm, seed_alarms
 from rlfactory.envs.tasks.phone.times import LENGTHS, Time, TimerLength, draw_times
-from rlfactory.envs.tasks.task import Outcome
+from rlfactory.envs.tasks.phone.wants import (
+    alarm_added,
+    alarm_is,
+    alarm_moved,
+    alarm_removed,
+    setting_is,
+    timer_started,
+)
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
 STOPWATCH = "stopwatch"
 """Its state key; see `rlfactory.emulators.device.state`."""
-
-
-def rings(outcome: Outcome, time: Time) -> dict[str, bool]:
-    return {f"an alarm at {time} is on": "on" in alarms_at(outcome.state, time.text).values()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,15 +62,12 @@ class ClockTask(PhoneTask):
         own = () if self.seeded is None else (SeedAlarm(time=self.time, label=self.label, on=self.seeded),)
         await seed_alarms(device, (*self.others, *own), timeout_s=timeout_s)
 
-    def may_change(self) -> Sequence[str]:
-        return (f"alarms/{self.time}/*",)
-
 
 class AddAlarm(ClockTask):
     name = "clock.add_alarm"
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return rings(outcome, self.time)
+    def wants(self) -> Sequence[Want]:
+        return (alarm_added(self.time.text),)
 
     async def perform(self, ui: UiDriver) -> None:
         await clock_flows.add_alarm(ui, self.time)
@@ -77,12 +76,8 @@ class AddAlarm(ClockTask):
 class AddLabelledAlarm(ClockTask):
     name = "clock.add_labelled_alarm"
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        found = alarms_at(outcome.state, self.time.text)
-        return {
-            f"an alarm at {self.time} is on": "on" in found.values(),
-            f"the only alarm at {self.time} is called {self.label}": found == {self.label: "on"},
-        }
+    def wants(self) -> Sequence[Want]:
+        return (alarm_added(self.time.text, label=self.label),)
 
     async def perform(self, ui: UiDriver) -> None:
         await clock_flows.add_alarm(ui, self.time, label=self.label)
@@ -91,14 +86,10 @@ class AddLabelledAlarm(ClockTask):
 class SwitchAlarmOff(ClockTask):
     name = "clock.alarm_off"
     seeded: ClassVar[bool | None] = True
-    wanted: ClassVar[str] = "off"
+    wanted: ClassVar[bool] = False
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        holds = alarms_at(outcome.state, self.time.text) == {self.label: self.wanted}
-        return {f"the alarm at {self.time} is {self.wanted}": holds}
-
-    def may_change(self) -> Sequence[str]:
-        return (literal(f"alarms/{self.time}/{self.label}"),)
+    def wants(self) -> Sequence[Want]:
+        return (alarm_is(self.time.text, self.label, on=self.wanted),)
 
     async def perform(self, ui: UiDriver) -> None:
         await clock_flows.toggle_alarm(ui, self.time)
@@ -107,15 +98,15 @@ class SwitchAlarmOff(ClockTask):
 class SwitchAlarmOn(SwitchAlarmOff):
     name = "clock.alarm_on"
     seeded: ClassVar[bool | None] = False
-    wanted: ClassVar[str] = "on"
+    wanted: ClassVar[bool] = True
 
 
 class DeleteAlarm(ClockTask):
     name = "clock.delete_alarm"
     seeded: ClassVar[bool | None] = True
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {f"no alarm at {self.time}": not alarms_at(outcome.state, self.time.text)}
+    def wants(self) -> Sequence[Want]:
+        return (alarm_removed(self.time.text, self.label),)
 
     async def perform(self, ui: UiDriver) -> None:
         await clock_flows.delete_alarm(ui, self.time)
@@ -125,15 +116,8 @@ class MoveAlarm(ClockTask):
     name = "clock.move_alarm"
     seeded: ClassVar[bool | None] = True
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {
-            f"{self.label} rings at {self.other_time}": alarms_at(outcome.state, self.other_time.text)
-            == {self.label: "on"},
-            f"no alarm at {self.time}": not alarms_at(outcome.state, self.time.text),
-        }
-
-    def may_change(self) -> Sequence[str]:
-        return f"alarms/{self.time}/*", f"alarms/{self.other_time}/*"
+    def wants(self) -> Sequence[Want]:
+        return (alarm_moved(self.time.text, self.label, self.other_time.text),)
 
     async def perform(self, ui: UiDriver) -> None:
         await clock_flows.move_alarm(ui, self.time, self.other_time)
@@ -146,12 +130,8 @@ class StartTimer(ClockTask):
     def key(self) -> str:
         return f"timers/{self.length.seconds}"
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        holds = outcome.state.get(self.key) == "running"
-        return {f"one timer of {self.length.text} runs": holds}
-
-    def may_change(self) -> Sequence[str]:
-        return (self.key,)
+    def wants(self) -> Sequence[Want]:
+        return (timer_started(self.length.seconds, self.length.text),)
 
     async def perform(self, ui: UiDriver) -> None:
         await clock_flows.start_timer(ui, self.length.digits)
@@ -160,11 +140,8 @@ class StartTimer(ClockTask):
 class StartStopwatch(ClockTask):
     name = "clock.start_stopwatch"
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {"the stopwatch runs": outcome.state.get(STOPWATCH) == "running"}
-
-    def may_change(self) -> Sequence[str]:
-        return (STOPWATCH,)
+    def wants(self) -> Sequence[Want]:
+        return (setting_is(STOPWATCH, "running", name="the stopwatch runs"),)
 
     async def perform(self, ui: UiDriver) -> None:
         await clock_flows.start_stopwatch(ui)
@@ -173,11 +150,8 @@ class StartStopwatch(ClockTask):
 class PauseStopwatch(StartStopwatch):
     name = "clock.pause_stopwatch"
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {
-            "the stopwatch was started": STOPWATCH in outcome.state,
-            "it is paused": outcome.state.get(STOPWATCH) == "paused",
-        }
+    def wants(self) -> Sequence[Want]:
+        return (setting_is(STOPWATCH, "paused", name="the stopwatch was started, and is paused"),)
 
     async def perform(self, ui: UiDriver) -> None:
         await clock_flows.start_stopwatch(ui)

@@ -10,19 +10,25 @@ from typing import Any, ClassVar
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.rewards.answers import PhoneNumber
-from rlfactory.envs.tasks.phone.base import PhoneTask, flag, literal, run
-from rlfactory.envs.tasks.phone.clock import rings
-from rlfactory.envs.tasks.phone.contacts import contact_pattern, is_created
+from rlfactory.envs.tasks.phone.base import PhoneTask, Want, run
 from rlfactory.envs.tasks.phone.flows import clock as clock_flows
 from rlfactory.envs.tasks.phone.flows import common as flows
 from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
 from rlfactory.envs.tasks.phone.flows import notes as note_flows
 from rlfactory.envs.tasks.phone.notes import Note, draw_notes, seed_notes
 from rlfactory.envs.tasks.phone.pools import Person, people
-from rlfactory.envs.tasks.phone.reading import contact_names, holds_text
 from rlfactory.envs.tasks.phone.seeding import seed_alarms, seed_contacts
-from rlfactory.envs.tasks.phone.settings import WIFI
 from rlfactory.envs.tasks.phone.times import Time, draw_times
+from rlfactory.envs.tasks.phone.wants import (
+    WIFI,
+    alarm_added,
+    contact_added,
+    contact_removed,
+    in_front,
+    note_says,
+    same_number,
+    setting_is,
+)
 from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
@@ -79,11 +85,8 @@ class NoteToContact(CompoundTask):
     def start_people(self) -> tuple[Person, ...]:
         return self.other_people
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return is_created(outcome, self.person)
-
-    def may_change(self) -> Sequence[str]:
-        return (contact_pattern(self.person),)
+    def wants(self) -> Sequence[Want]:
+        return (contact_added(self.person),)
 
     async def perform(self, ui: UiDriver) -> None:
         name, _, number = (await note_flows.read(ui, self.note.name)).partition(": ")
@@ -99,11 +102,8 @@ class NoteToAlarm(CompoundTask):
     def note_text(cls, person: Person, second: Person, time: Time) -> str:
         return f"Get up at {time}"
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return rings(outcome, self.time)
-
-    def may_change(self) -> Sequence[str]:
-        return (f"alarms/{self.time}/*",)
+    def wants(self) -> Sequence[Want]:
+        return (alarm_added(self.time.text),)
 
     async def perform(self, ui: UiDriver) -> None:
         text = await note_flows.read(ui, self.note.name)
@@ -117,15 +117,8 @@ class ContactToNote(CompoundTask):
         await seed_notes(device, self.other_notes, timeout_s=timeout_s)
         await seed_contacts(device, sorted(self.start_people, key=lambda who: who.digits), timeout_s=timeout_s)
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        spelled = any(holds_text(outcome.state, self.note.key, text) for text in self.person.spellings)
-        return {
-            f"{self.note.name} exists": self.note.key in outcome.state,
-            "it holds the number": spelled,
-        }
-
-    def may_change(self) -> Sequence[str]:
-        return (literal(self.note.key),)
+    def wants(self) -> Sequence[Want]:
+        return (note_says(self.note.key, self.person.number, new=True, same=same_number),)
 
     async def perform(self, ui: UiDriver) -> None:
         number = await contact_flows.read_number(ui, self.person)
@@ -156,12 +149,8 @@ class DeleteNotedContacts(CompoundTask):
     def victims(self) -> tuple[Person, Person]:
         return self.person, self.other_people[0]
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        names = contact_names(outcome.state)
-        return {f"{victim.full_name} is gone": victim.full_name not in names for victim in self.victims}
-
-    def may_change(self) -> Sequence[str]:
-        return tuple(contact_pattern(victim) for victim in self.victims)
+    def wants(self) -> Sequence[Want]:
+        return tuple(contact_removed(victim) for victim in self.victims)
 
     async def perform(self, ui: UiDriver) -> None:
         text = await note_flows.read(ui, self.note.name)
@@ -177,14 +166,8 @@ class OfflineAlarm(CompoundTask):
         await run(device, ["svc wifi enable"], timeout_s=timeout_s)
         await seed_alarms(device, (), timeout_s=timeout_s)
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {
-            "Wi-Fi is off": not flag(outcome.state, WIFI),
-            **rings(outcome, self.time),
-        }
-
-    def may_change(self) -> Sequence[str]:
-        return WIFI, f"alarms/{self.time}/*"
+    def wants(self) -> Sequence[Want]:
+        return setting_is(WIFI, "0", name="Wi-Fi is off"), alarm_added(self.time.text)
 
     async def perform(self, ui: UiDriver) -> None:
         await flows.toggle_wifi(ui)
@@ -198,15 +181,8 @@ class WifiOnAndOpenApp(CompoundTask):
     async def setup(self, device: Device, *, timeout_s: float) -> None:
         await run(device, ["svc wifi disable"], timeout_s=timeout_s)
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        package = outcome.state.get("foreground", "").partition("/")[0]
-        return {
-            "Wi-Fi is on": flag(outcome.state, WIFI),
-            "Contacts is in front": package == contact_flows.CONTACTS,
-        }
-
-    def may_change(self) -> Sequence[str]:
-        return (WIFI,)
+    def wants(self) -> Sequence[Want]:
+        return setting_is(WIFI, "1", name="Wi-Fi is on"), in_front(contact_flows.CONTACTS, "Contacts")
 
     async def perform(self, ui: UiDriver) -> None:
         await flows.toggle_wifi(ui)

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.rewards.answers import Name, PhoneNumber
-from rlfactory.envs.tasks.phone.base import PhoneTask, literal
+from rlfactory.envs.tasks.phone.base import PhoneTask, Want
 from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
 from rlfactory.envs.tasks.phone.pools import Person, number, people
-from rlfactory.envs.tasks.phone.reading import contact_names, contact_numbers
 from rlfactory.envs.tasks.phone.seeding import seed_contacts
+from rlfactory.envs.tasks.phone.wants import contact_added, contact_changed, contact_removed
 from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
@@ -40,31 +40,13 @@ class ContactsTask(PhoneTask):
         known = (*self.others, *((self.person,) if self.knows_person else ()))
         await seed_contacts(device, sorted(known, key=lambda person: person.digits), timeout_s=timeout_s)
 
-    def may_change(self) -> Sequence[str]:
-        return (contact_pattern(self.person),)
-
-
-def contact_pattern(person: Person) -> str:
-    """Return the pattern of all numbers under this person's name."""
-    return f"{literal(f'contacts/{person.full_name}')}/*"
-
-
-def is_created(outcome: Outcome, person: Person) -> dict[str, bool]:
-    named = person.full_name in contact_names(outcome.state)
-    return {f"a contact {person.full_name} exists": named, **is_saved(outcome, person)}
-
-
-def is_saved(outcome: Outcome, person: Person) -> dict[str, bool]:
-    holds = contact_numbers(outcome.state, person.full_name) == {person.digits: 1}
-    return {f"{person.full_name} is saved once, with {person.number} and no other number": holds}
-
 
 class AddContact(ContactsTask):
     name = "contacts.add"
     knows_person: ClassVar[bool] = False
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return is_created(outcome, self.person)
+    def wants(self) -> Sequence[Want]:
+        return (contact_added(self.person),)
 
     async def perform(self, ui: UiDriver) -> None:
         await contact_flows.add(ui, self.person)
@@ -84,14 +66,8 @@ class AddTwoContacts(ContactsTask):
     async def setup(self, device: Device, *, timeout_s: float) -> None:
         await seed_contacts(device, self.others, timeout_s=timeout_s)
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {
-            **is_saved(outcome, self.person),
-            **is_saved(outcome, self.second),
-        }
-
-    def may_change(self) -> Sequence[str]:
-        return contact_pattern(self.person), contact_pattern(self.second)
+    def wants(self) -> Sequence[Want]:
+        return contact_added(self.person), contact_added(self.second)
 
     async def perform(self, ui: UiDriver) -> None:
         await contact_flows.add(ui, self.person)
@@ -101,9 +77,8 @@ class AddTwoContacts(ContactsTask):
 class DeleteContact(ContactsTask):
     name = "contacts.delete"
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        gone = self.person.full_name not in contact_names(outcome.state)
-        return {f"{self.person.full_name} is gone": gone}
+    def wants(self) -> Sequence[Want]:
+        return (contact_removed(self.person),)
 
     async def perform(self, ui: UiDriver) -> None:
         await contact_flows.delete(ui, self.person)
@@ -127,8 +102,8 @@ class ChangeNumber(ContactsTask):
     def changed(self) -> Person:
         return Person(first=self.person.first, last=self.person.last, number=self.new_number)
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return is_saved(outcome, self.changed)
+    def wants(self) -> Sequence[Want]:
+        return (contact_changed(self.person, self.changed),)
 
     async def perform(self, ui: UiDriver) -> None:
         await contact_flows.change(ui, self.person, self.changed)
@@ -146,15 +121,8 @@ class RenameContact(ContactsTask):
         new = Person(first=person.first, last=spouse.last, number=person.number)
         return {"person": person, "others": tuple(others), "new": new}
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        gone = self.person.full_name not in contact_names(outcome.state)
-        return {
-            **is_saved(outcome, self.new),
-            f"no contact {self.person.full_name}": gone,
-        }
-
-    def may_change(self) -> Sequence[str]:
-        return contact_pattern(self.person), contact_pattern(self.new)
+    def wants(self) -> Sequence[Want]:
+        return (contact_changed(self.person, self.new),)
 
     async def perform(self, ui: UiDriver) -> None:
         await contact_flows.change(ui, self.person, self.new)
@@ -167,9 +135,6 @@ class FindNumber(ContactsTask):
         right = PhoneNumber(number=self.person.number).accepts(outcome.answer)
         return {f"the answer is {self.person.full_name}'s number": right}
 
-    def may_change(self) -> Sequence[str]:
-        return ()
-
     async def perform(self, ui: UiDriver) -> str:
         return await contact_flows.read_number(ui, self.person)
 
@@ -180,9 +145,6 @@ class WhoseNumber(ContactsTask):
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         name = Name(text=self.person.full_name, also=(f"{self.person.last}, {self.person.first}",))
         return {f"the answer names who has {self.person.number}": name.accepts(outcome.answer)}
-
-    def may_change(self) -> Sequence[str]:
-        return ()
 
     async def perform(self, ui: UiDriver) -> str:
         return await contact_flows.name_of(ui, self.person.number)

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.rewards.answers import Number
-from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, literal, pick, sample
+from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, Want, pick, sample
 from rlfactory.envs.tasks.phone.flows import files as file_flows
 from rlfactory.envs.tasks.phone.pools import FILE_STEMS, FILE_TYPES, FOLDERS, POOLS
-from rlfactory.envs.tasks.phone.reading import file_key, holds_text
+from rlfactory.envs.tasks.phone.reading import file_key
 from rlfactory.envs.tasks.phone.seeding import SeedFile, seed_files
+from rlfactory.envs.tasks.phone.wants import file_copied, file_moved, file_removed, folder_made
 from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
@@ -61,9 +62,6 @@ class FilesTask(PhoneTask):
     def target_key(self) -> str:
         return file_key(f"{self.place}/{self.file}")
 
-    def may_change(self) -> Sequence[str]:
-        return (literal(self.source_key),)
-
 
 def draw_files(rng: random.Random, split: Split, count: int) -> tuple[str, ...]:
     """Draw at least 4 file names: the first two differ in their type only, the third has the first one's type."""
@@ -81,8 +79,8 @@ def content(name: str) -> str:
 class DeleteFile(FilesTask):
     name = "files.delete"
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {f"{self.file} is gone": self.source_key not in outcome.state}
+    def wants(self) -> Sequence[Want]:
+        return (file_removed(self.source_key),)
 
     async def perform(self, ui: UiDriver) -> None:
         await file_flows.open_folder(ui, DOWNLOAD)
@@ -105,15 +103,8 @@ class RenameFile(FilesTask):
     def new_key(self) -> str:
         return file_key(f"{DOWNLOAD}/{self.new_name}")
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        renamed = holds_text(outcome.state, self.new_key, content(self.file))
-        return {
-            f"{self.new_name} is what {self.file} was": renamed,
-            f"{self.file} is gone": self.source_key not in outcome.state,
-        }
-
-    def may_change(self) -> Sequence[str]:
-        return literal(self.source_key), literal(self.new_key)
+    def wants(self) -> Sequence[Want]:
+        return (file_moved(self.source_key, self.new_key),)
 
     async def perform(self, ui: UiDriver) -> None:
         await file_flows.open_folder(ui, DOWNLOAD)
@@ -123,15 +114,8 @@ class RenameFile(FilesTask):
 class MoveFile(FilesTask):
     name = "files.move"
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        arrived = holds_text(outcome.state, self.target_key, content(self.file))
-        return {
-            f"{self.file} is in {self.place}": arrived,
-            "it is no longer in Download": self.source_key not in outcome.state,
-        }
-
-    def may_change(self) -> Sequence[str]:
-        return literal(self.source_key), literal(self.target_key)
+    def wants(self) -> Sequence[Want]:
+        return (file_moved(self.source_key, self.target_key),)
 
     async def perform(self, ui: UiDriver) -> None:
         await file_flows.open_folder(ui, DOWNLOAD)
@@ -141,12 +125,8 @@ class MoveFile(FilesTask):
 class CopyFile(FilesTask):
     name = "files.copy"
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        arrived = holds_text(outcome.state, self.target_key, content(self.file))
-        return {f"{self.file} is in {self.place}": arrived}
-
-    def may_change(self) -> Sequence[str]:
-        return (literal(self.target_key),)
+    def wants(self) -> Sequence[Want]:
+        return (file_copied(self.source_key, self.target_key),)
 
     async def perform(self, ui: UiDriver) -> None:
         await file_flows.open_folder(ui, DOWNLOAD)
@@ -160,11 +140,8 @@ class CreateFolder(FilesTask):
     def folder_key(self) -> str:
         return file_key(f"{self.place}/{self.folder}/")
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {f"{self.place}/{self.folder} exists": self.folder_key in outcome.state}
-
-    def may_change(self) -> Sequence[str]:
-        return (literal(self.folder_key),)
+    def wants(self) -> Sequence[Want]:
+        return (folder_made(self.folder_key),)
 
     async def perform(self, ui: UiDriver) -> None:
         await file_flows.open_folder(ui, self.place)
@@ -186,11 +163,8 @@ class DeleteFilesOfType(FilesTask):
     def victims(self) -> tuple[str, ...]:
         return tuple(name for name in (self.file, *self.others) if name.endswith(f".{self.type}"))
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {f"{name} is gone": file_key(f"{DOWNLOAD}/{name}") not in outcome.state for name in self.victims}
-
-    def may_change(self) -> Sequence[str]:
-        return tuple(literal(file_key(f"{DOWNLOAD}/{name}")) for name in self.victims)
+    def wants(self) -> Sequence[Want]:
+        return tuple(file_removed(file_key(f"{DOWNLOAD}/{name}")) for name in self.victims)
 
     async def perform(self, ui: UiDriver) -> str | None:
         await file_flows.open_folder(ui, DOWNLOAD)
@@ -207,7 +181,7 @@ class CountFiles(DeleteFilesOfType):
         number = Number(value=len(self.victims), after=after)
         return {"the number is right": number.accepts(outcome.answer)}
 
-    def may_change(self) -> Sequence[str]:
+    def wants(self) -> Sequence[Want]:
         return ()
 
     async def perform(self, ui: UiDriver) -> str:

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.rewards.answers import Name
-from rlfactory.envs.tasks.phone.base import PhoneTask, literal, pick, sample
+from rlfactory.envs.tasks.phone.base import PhoneTask, Want, pick, sample
 from rlfactory.envs.tasks.phone.flows import notes as note_flows
 from rlfactory.envs.tasks.phone.pools import FOLDERS, NOTE_NAMES, NOTE_TEXTS
-from rlfactory.envs.tasks.phone.reading import NOTES_FOLDER, holds_text, note_key
+from rlfactory.envs.tasks.phone.reading import NOTES_FOLDER, note_key
 from rlfactory.envs.tasks.phone.seeding import SeedFile, seed_files
+from rlfactory.envs.tasks.phone.wants import file_moved, file_removed, folder_made, note_says, times_kept
 from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 
@@ -75,9 +76,6 @@ class NotesTask(PhoneTask):
     async def setup(self, device: Device, *, timeout_s: float) -> None:
         await seed_notes(device, self.start_notes(), folders=self.start_folders(), timeout_s=timeout_s)
 
-    def may_change(self) -> Sequence[str]:
-        return (literal(self.note.key),)
-
 
 async def seed_notes(device: Device, notes: Sequence[Note], *, folders: Sequence[str] = (), timeout_s: float) -> None:
     """Make these the only notes of the phone."""
@@ -92,11 +90,8 @@ class CreateNote(NotesTask):
     def start_notes(self) -> tuple[Note, ...]:
         return self.others
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {
-            f"{self.note.name} exists": self.note.key in outcome.state,
-            "it has the text asked for": holds_text(outcome.state, self.note.key, self.note.text),
-        }
+    def wants(self) -> Sequence[Want]:
+        return (note_says(self.note.key, self.note.text, new=True),)
 
     async def perform(self, ui: UiDriver) -> None:
         await note_flows.create(ui, self.note.name, self.note.text)
@@ -105,8 +100,8 @@ class CreateNote(NotesTask):
 class DeleteNote(NotesTask):
     name = "notes.delete"
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {f"{self.note.name} is gone": self.note.key not in outcome.state}
+    def wants(self) -> Sequence[Want]:
+        return (file_removed(self.note.key),)
 
     async def perform(self, ui: UiDriver) -> None:
         await note_flows.delete(ui, self.note.name)
@@ -123,8 +118,8 @@ class RewriteNote(NotesTask):
         note, spare, *others = draw_notes(rng, split, 4)
         return {"note": note, "others": tuple(others), "text": spare.text}
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {"the text is replaced": holds_text(outcome.state, self.note.key, self.text)}
+    def wants(self) -> Sequence[Want]:
+        return (note_says(self.note.key, self.text),)
 
     async def perform(self, ui: UiDriver) -> None:
         await note_flows.rewrite(ui, self.note.name, self.text)
@@ -133,9 +128,8 @@ class RewriteNote(NotesTask):
 class AppendToNote(RewriteNote):
     name = "notes.append"
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        wanted = f"{self.note.text}\n{self.text}"
-        return {"the line stands below the text": holds_text(outcome.state, self.note.key, wanted)}
+    def wants(self) -> Sequence[Want]:
+        return (note_says(self.note.key, f"{self.note.text}\n{self.text}"),)
 
     async def perform(self, ui: UiDriver) -> None:
         await note_flows.rewrite(ui, self.note.name, f"{self.note.text}\n{self.text}")
@@ -153,14 +147,8 @@ class RenameNote(NotesTask):
         note, new, *others = draw_notes(rng, split, 4)
         return {"note": note, "others": tuple(others), "new": new}
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {
-            f"{self.new.name} has the text": holds_text(outcome.state, self.new.key, self.note.text),
-            f"{self.note.name} is gone": self.note.key not in outcome.state,
-        }
-
-    def may_change(self) -> Sequence[str]:
-        return literal(self.note.key), literal(self.new.key)
+    def wants(self) -> Sequence[Want]:
+        return (file_moved(self.note.key, self.new.key),)
 
     async def perform(self, ui: UiDriver) -> None:
         await note_flows.rename(ui, self.note.name, self.new.name)
@@ -172,11 +160,8 @@ class CreateNoteFolder(NotesTask):
     def start_folders(self) -> tuple[str, ...]:
         return ()
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {f"the folder {self.folder} exists": note_key(f"{self.folder}/") in outcome.state}
-
-    def may_change(self) -> Sequence[str]:
-        return (literal(note_key(f"{self.folder}/")),)
+    def wants(self) -> Sequence[Want]:
+        return (folder_made(note_key(f"{self.folder}/")),)
 
     async def perform(self, ui: UiDriver) -> None:
         await note_flows.create_folder(ui, self.folder)
@@ -189,15 +174,8 @@ class MoveNote(NotesTask):
     def target_key(self) -> str:
         return note_key(f"{self.folder}/{self.note.name}")
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        moved = holds_text(outcome.state, self.target_key, self.note.text)
-        return {
-            f"{self.note.name} is in {self.folder}": moved,
-            "it is no longer at its old place": self.note.key not in outcome.state,
-        }
-
-    def may_change(self) -> Sequence[str]:
-        return literal(self.note.key), literal(self.target_key)
+    def wants(self) -> Sequence[Want]:
+        return (file_moved(self.note.key, self.target_key),)
 
     async def perform(self, ui: UiDriver) -> None:
         await note_flows.move(ui, self.note.name, self.folder)
@@ -212,8 +190,8 @@ class DeleteNewestNote(NotesTask):
         newest = max(notes, key=lambda note: note.modified)
         return {"note": newest, "others": tuple(note for note in notes if note is not newest)}
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {"the newest note is gone": self.note.key not in outcome.state}
+    def wants(self) -> Sequence[Want]:
+        return file_removed(self.note.key), times_kept([note.key for note in self.others])
 
     async def perform(self, ui: UiDriver) -> None:
         await note_flows.delete(ui, self.note.name)
@@ -237,11 +215,9 @@ class DeleteOldNotes(NotesTask):
     def victims(self) -> tuple[Note, ...]:
         return tuple(note for note in self.others if note.modified < self.note.modified)
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {f"{note.name} is gone": note.key not in outcome.state for note in self.victims}
-
-    def may_change(self) -> Sequence[str]:
-        return tuple(literal(note.key) for note in self.victims)
+    def wants(self) -> Sequence[Want]:
+        kept = [note.key for note in (self.note, *self.others) if note not in self.victims]
+        return *(file_removed(note.key) for note in self.victims), times_kept(kept)
 
     async def perform(self, ui: UiDriver) -> None:
         for note in self.victims:
@@ -254,9 +230,6 @@ class FindNote(NotesTask):
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         name = Name(text=self.note.name, also=(self.note.name.removesuffix(".md"),), before=("the note", "in"))
         return {"the answer names the note": name.accepts(outcome.answer)}
-
-    def may_change(self) -> Sequence[str]:
-        return ()
 
     async def perform(self, ui: UiDriver) -> str:
         names = [name for name in await note_flows.listed(ui) if name.endswith(".md")]

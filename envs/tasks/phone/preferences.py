@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.rewards.answers import Name
-from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, flag, pick, run, sample
+from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, Want, pick, run, sample
 from rlfactory.envs.tasks.phone.flows import common as flows
 from rlfactory.envs.tasks.phone.pools import DEVICE_NAMES, POOLS, pool_of
+from rlfactory.envs.tasks.phone.wants import setting_is, setting_says
 from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
@@ -62,12 +63,9 @@ class FlipSwitch(PhoneTask):
         command = f"settings put {self.switch.namespace} {self.switch.setting} {int(not self.on)}"
         await run(device, [command], timeout_s=timeout_s)
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        holds = flag(outcome.state, self.switch.key) == self.on
-        return {f"{self.switch.title} is {'on' if self.on else 'off'}": holds}
-
-    def may_change(self) -> Sequence[str]:
-        return (self.switch.key,)
+    def wants(self) -> Sequence[Want]:
+        wanted = f"{self.switch.title} is {'on' if self.on else 'off'}"
+        return (setting_is(self.switch.key, str(int(self.on)), name=wanted),)
 
     async def perform(self, ui: UiDriver) -> None:
         await flows.open_settings(ui, self.switch.page, self.switch.title)
@@ -89,12 +87,8 @@ class ScreenTimeout(PhoneTask):
     async def setup(self, device: Device, *, timeout_s: float) -> None:
         await run(device, [f"settings put system screen_off_timeout {FIRST_TIMEOUT_MS}"], timeout_s=timeout_s)
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        holds = outcome.state.get(TIMEOUT) == str(self.milliseconds)
-        return {f"the timeout is {self.label}": holds}
-
-    def may_change(self) -> Sequence[str]:
-        return (TIMEOUT,)
+    def wants(self) -> Sequence[Want]:
+        return (setting_is(TIMEOUT, str(self.milliseconds), name=f"the timeout is {self.label}"),)
 
     async def perform(self, ui: UiDriver) -> None:
         await flows.open_settings(ui, "Display", "Screen timeout", self.label)
@@ -127,11 +121,10 @@ class RenameDevice(ReadDeviceName):
     name = "settings.rename_device"
 
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        holds = outcome.state.get(DEVICE_NAME) == self.new_name
-        return {f"the phone is called {self.new_name}": holds}
+        return {}
 
-    def may_change(self) -> Sequence[str]:
-        return (DEVICE_NAME,)
+    def wants(self) -> Sequence[Want]:
+        return (setting_says(DEVICE_NAME, self.new_name, name=f"the phone is called {self.new_name}"),)
 
     async def perform(self, ui: UiDriver) -> None:
         await flows.open_settings(ui, "About phone", "Device name")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.tasks.phone.base import run
 from rlfactory.envs.tasks.phone.pools import Person
+from rlfactory.envs.tasks.phone.reading import NOTES_FOLDER
 from rlfactory.envs.tasks.phone.times import Time
 
 CLOCK = "com.google.android.deskclock"
@@ -62,6 +63,9 @@ async def seed_files(
     for folder in emptied:
         quoted = shlex.quote(f"/sdcard/{folder}")
         commands.insert(0, f"rm -rf {quoted}")
+        if NOTES_FOLDER.startswith(f"{folder}/"):
+            # Notes makes its folder when it is missing: that is no doing of who writes the first note.
+            commands.append(f"mkdir -p /sdcard/{NOTES_FOLDER}")
     for file in files:
         quoted = shlex.quote(f"/sdcard/{file.path}")
         commands.append(f"printf '%s\\n' {shlex.quote(file.text)} > {quoted}")

@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone.base import PhoneTask, flag, run
+from rlfactory.envs.tasks.phone.base import PhoneTask, Want, run
 from rlfactory.envs.tasks.phone.flows import common as flows
-from rlfactory.envs.tasks.task import Outcome, variant
+from rlfactory.envs.tasks.phone.wants import BLUETOOTH, WIFI, airplane_is, setting_is
+from rlfactory.envs.tasks.task import variant
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
-WIFI = "settings/global/wifi_on"
-BLUETOOTH = "settings/global/bluetooth_on"
-AIRPLANE = "settings/global/airplane_mode_on"
 BRIGHTNESS = "settings/system/screen_brightness"
+BRIGHTNESS_FLOAT = "settings/system/screen_brightness_float"
+"""What newer phones keep beside it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,16 +63,9 @@ class SettingsTask(PhoneTask):
     def setup_commands(self) -> tuple[str, ...]:
         return self.start.commands
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
+    def wants(self) -> Sequence[Want]:
         wanted = {WIFI: self.wifi, BLUETOOTH: self.bluetooth}
-        return {
-            f"{key.rpartition('/')[2]} is {int(on)}": flag(outcome.state, key) == on
-            for key, on in wanted.items()
-            if on is not None
-        }
-
-    def may_change(self) -> Sequence[str]:
-        return tuple(key for key, on in ((WIFI, self.wifi), (BLUETOOTH, self.bluetooth)) if on is not None)
+        return tuple(setting_is(key, str(int(on))) for key, on in wanted.items() if on is not None)
 
     async def perform(self, ui: UiDriver) -> None:
         if self.wifi is not None and not self.holds_untouched:
@@ -91,12 +84,9 @@ class AirplaneTask(SettingsTask):
         before = "disable" if self.airplane else "enable"
         return (*super().setup_commands(), f"cmd connectivity airplane-mode {before}")
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        holds = flag(outcome.state, AIRPLANE) == self.airplane
-        return {f"airplane_mode_on is {int(self.airplane)}": holds}
-
-    def may_change(self) -> Sequence[str]:
-        return (AIRPLANE, WIFI, BLUETOOTH)
+    def wants(self) -> Sequence[Want]:
+        radios = () if self.airplane else ((WIFI, self.start.wifi), (BLUETOOTH, self.start.bluetooth))
+        return airplane_is(on=self.airplane, radios={key: str(int(on)) for key, on in radios})
 
     async def perform(self, ui: UiDriver) -> None:
         await flows.toggle_airplane_mode(ui)
@@ -107,11 +97,10 @@ class BrightnessTask(SettingsTask):
     wanted: ClassVar[int]
     """1 and 255 are the ends of the slider."""
 
-    def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
-        return {f"brightness is {self.wanted}": outcome.state.get(BRIGHTNESS) == str(self.wanted)}
-
-    def may_change(self) -> Sequence[str]:
-        return (BRIGHTNESS, "settings/system/screen_brightness_float")
+    def wants(self) -> Sequence[Want]:
+        return (
+            setting_is(BRIGHTNESS, str(self.wanted), name=f"brightness is {self.wanted}", beside=(BRIGHTNESS_FLOAT,)),
+        )
 
     async def perform(self, ui: UiDriver) -> None:
         await flows.set_brightness(ui, end=1.0 if self.wanted == 255 else 0.0)

@@ -119,8 +119,15 @@ class KnobTask(Task):
         await run(device, commands, timeout_s=timeout_s)
 
     def checks(self, outcome: Outcome) -> Sequence[Check]:
+        """The knob is as wanted, and what it takes with it is off, or back as it was before."""
         is_on = outcome.state.get(self.knob.key) == self.knob.on
-        return (Check(name=f"{self.knob.name} is {'on' if self.wanted else 'off'}", holds=is_on == self.wanted),)
+        knob = Check(name=f"{self.knob.name} is {'on' if self.wanted else 'off'}", holds=is_on == self.wanted)
+        looks = {look.key: on for look, on in zip(self.looks, self.look, strict=True)}
+        taken = {each: not self.wanted and looks.get(each.key, True) for each in self.knob.takes}
+        return knob, *(
+            Check(name=f"{each.name} is {'on' if on else 'off'}", holds=(outcome.state.get(each.key) == each.on) == on)
+            for each, on in taken.items()
+        )
 
     def allowed(self) -> Sequence[str]:
         return (*ALWAYS_ALLOWED, self.knob.key, *(knob.key for knob in self.knob.takes))

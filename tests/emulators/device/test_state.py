@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlfactory.emulators.device.probes import record
 from rlfactory.emulators.device.state import PROBE, Change, DeviceState, diff, digest, parse_probe
 from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
 
@@ -61,28 +63,75 @@ def test_a_change_shows_as_just_its_keys(
     assert changes(phone, command) == expected
 
 
-def test_contacts_are_named_and_counted(phone: Phone) -> None:
+INSERT = "content insert --uri content://com.android.contacts"
+PERSON = {
+    **{"name": "Ann, data2=1 Lee", "given": "Ann, data2=1", "family": "Lee", "company": "", "emails": [], "other": []},
+    **{"phones": [["+1555", "mobile"]], "starred": False},
+}
+
+
+def data(number: int, kind: str, **cells: str) -> str:
+    """Return the command that adds a row to a contact."""
+    binds = "".join(f" --bind {name}:s:'{value}'" for name, value in cells.items())
+    return f"{INSERT}/data --bind raw_contact_id:i:{number} --bind mimetype:s:vnd.android.cursor.item/{kind}{binds}"
+
+
+def test_contacts_are_read_whole_and_numbered(phone: Phone) -> None:
     phone.shell("pm clear com.android.providers.contacts")
     assert not any(key.startswith("contacts/") for key in read(phone))
-    insert = (
-        "content insert --uri content://com.android.contacts/raw_contacts "
-        "--bind account_type:n: --bind account_name:n:;"
-        "content insert --uri content://com.android.contacts/data --bind raw_contact_id:i:{0} "
-        "--bind mimetype:s:vnd.android.cursor.item/name --bind data1:s:'Ann, number=1 Lee';"
-        "content insert --uri content://com.android.contacts/data --bind raw_contact_id:i:{0} "
-        "--bind mimetype:s:vnd.android.cursor.item/phone_v2 --bind data1:s:+1555"
-    )
-    assert changes(phone, insert.format(1)) == {"contacts/Ann, number=1 Lee/+1555": (None, "1")}
-    assert changes(phone, insert.format(2)) == {"contacts/Ann, number=1 Lee/+1555": ("1", "2")}
+    for number, key in ((1, "contacts/Ann, data2=1 Lee"), (2, "contacts/Ann, data2=1 Lee#2")):
+        new = f"{INSERT}/raw_contacts --bind account_type:n: --bind account_name:n:"
+        rows = data(number, "name", data1="Ann, data2=1 Lee"), data(number, "phone_v2", data1="+1555", data2="2")
+        assert changes(phone, "; ".join((new, *rows))) == {key: (None, record(**PERSON))}
 
 
-def test_alarms_are_named_by_time_and_label(phone: Phone) -> None:
+@pytest.mark.parametrize(
+    ("command", "differs"),
+    [
+        (data(1, "phone_v2", data1="+2", data2="1"), {"phones": [["+1555", "mobile"], ["+2", "home"]]}),
+        (data(1, "email_v2", data1="a@b.org", data2="2"), {"emails": [["a@b.org", "work"]]}),
+        (data(1, "organization", data1="Acme"), {"company": "Acme"}),
+        (data(1, "note", data1="likes tea"), {"other": [["note", "likes tea"]]}),
+        (
+            "content update --uri content://com.android.contacts/raw_contacts --where _id=1 --bind starred:i:1",
+            {"starred": True},
+        ),
+    ],
+)
+def test_no_field_of_a_contact_is_left_out(phone: Phone, command: str, differs: dict[str, object]) -> None:
+    phone.shell("pm clear com.android.providers.contacts")
+    phone.shell(f"{INSERT}/raw_contacts --bind account_type:n: --bind account_name:n:")
+    phone.shell(data(1, "name", data1="Ann, data2=1 Lee"))
+    phone.shell(data(1, "phone_v2", data1="+1555", data2="2"))
+    key = "contacts/Ann, data2=1 Lee"
+    assert changes(phone, command) == {key: (record(**PERSON), record(**PERSON | differs))}
+
+
+ALARM = {"time": "06:05", "label": "a|b", "on": True, "days": 0, "vibrate": False, "sound": "default", "once": False}
+
+
+def test_alarms_are_named_by_time_and_label_and_read_whole(phone: Phone) -> None:
     database = "/data/data/com.google.android.deskclock/databases/alarms.db"
     columns = "hour, minutes, daysofweek, enabled, vibrate, label, ringtone"
-    values = "6, 5, 0, {}, 0, 'a|b', ''"
-    insert = f'sqlite3 {database} "INSERT INTO alarm_templates ({columns}) VALUES ({values});"'
-    assert changes(phone, insert.format(1)) == {"alarms/06:05/a|b": (None, "on")}
-    assert changes(phone, insert.format(0)) == {"alarms/06:05/a|b#2": (None, "off")}
+    insert = f"sqlite3 {database} \"INSERT INTO alarm_templates ({columns}) VALUES (6, 5, 0, 1, 0, 'a|b', {{}});\""
+    key = "alarms/06:05/a|b"
+    assert changes(phone, insert.format("NULL")) == {key: (None, record(**ALARM))}
+    assert changes(phone, insert.format("'Orbit'")) == {f"{key}#2": (None, record(**ALARM | {"sound": "Orbit"}))}
+    changed = f'sqlite3 {database} "UPDATE alarm_templates SET {{}} WHERE ringtone IS NULL;"'
+    for assignment, differs in (("daysofweek = 3", {"days": 3}), ("delete_after_use = 1", {"once": True})):
+        before = read(phone)[key]
+        assert changes(phone, changed.format(assignment)) == {
+            key: (before, record(**json.loads(before) | differs)),
+        }
+
+
+@pytest.mark.parametrize("text", ["@@state:alarms\n07:00|1|0|1|0||x", "@@state:foreground\nx"])
+def test_a_text_does_not_pass_for_a_part_of_the_state(phone: Phone, text: str) -> None:
+    note = {"files/Documents/Markor/new.md": (None, hashlib.md5(f"{text}\n".encode()).hexdigest())}
+    assert changes(phone, f"printf '%s\\n' '{text}' > /sdcard/Documents/Markor/new.md") == note
+    assert read(phone)["text/Documents/Markor/new.md"] == text
+    spoofed = changes(phone, f"settings put system a '{text}'")
+    assert f"probe/{text[8:].partition(chr(10))[0]}" in spoofed, "a setting that passes for another part is seen"
 
 
 def test_a_phone_without_clock_or_contacts_still_has_a_state() -> None:

@@ -99,7 +99,7 @@ async def delete_another_contact(task: PhoneTask, ui: UiDriver) -> str:
     assert isinstance(task, contacts.ContactsTask)
     victim = task.others[0]
     await contact_flows.delete(ui, victim)
-    return f"contacts/{victim.full_name}/{victim.number}: 1 -> (none)"
+    return f"contacts/{victim.full_name}: "
 
 
 async def delete_another_alarm(task: PhoneTask, ui: UiDriver) -> str:

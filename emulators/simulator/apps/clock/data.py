@@ -166,6 +166,8 @@ class Timer:
     """None while it does not run."""
     notified: bool = False
     """It is over, and that has been announced."""
+    added_ms: int = 0
+    """To its length, since it was last reset."""
 
     def remaining_ms(self, uptime_ms: int) -> int:
         """Return what is left; negative once it is over."""
@@ -178,16 +180,18 @@ class Timer:
         return replace(self, left_ms=max(self.remaining_ms(uptime_ms), 0), ends_at_ms=None)
 
     def restored(self) -> Timer:
-        return replace(self, left_ms=self.length_ms, ends_at_ms=None, notified=False)
+        return replace(self, left_ms=self.length_ms, ends_at_ms=None, notified=False, added_ms=0)
 
     def extended(self, uptime_ms: int, by_ms: int) -> Timer:
         """Return it with more time; one that is over starts again from now."""
+        added_ms = self.added_ms + by_ms
         if self.ends_at_ms is None:
-            return replace(self, left_ms=self.left_ms + by_ms)
-        return replace(self, ends_at_ms=max(self.ends_at_ms, uptime_ms) + by_ms, notified=False)
+            return replace(self, left_ms=self.left_ms + by_ms, added_ms=added_ms)
+        return replace(self, ends_at_ms=max(self.ends_at_ms, uptime_ms) + by_ms, notified=False, added_ms=added_ms)
 
 
 _STATE, _LENGTH, _LEFT, _START = "timer_state_", "timer_setup_timet_", "timer_time_left_", "timer_start_time_"
+_TOTAL: Final = "timer_original_timet_"
 _RUNNING, _PAUSED, _EXPIRED, _RESET = 1, 2, 3, 4
 """AOSP's keys, each followed by the timer's id, and its states."""
 
@@ -203,16 +207,23 @@ def _load_timer(prefs: Preferences, number: int) -> Timer:
     state, left_ms = prefs.get(f"{_STATE}{number}", _RESET), prefs.get(f"{_LEFT}{number}", 0)
     ends_at_ms = prefs.get(f"{_START}{number}", 0) + left_ms if state in {_RUNNING, _EXPIRED} else None
     length_ms = prefs.get(f"{_LENGTH}{number}", 0)
-    return Timer(id=number, length_ms=length_ms, left_ms=left_ms, ends_at_ms=ends_at_ms, notified=state == _EXPIRED)
+    return Timer(
+        id=number,
+        length_ms=length_ms,
+        left_ms=left_ms,
+        ends_at_ms=ends_at_ms,
+        notified=state == _EXPIRED,
+        added_ms=prefs.get(f"{_TOTAL}{number}", length_ms) - length_ms,
+    )
 
 
 def save_timers(system: System, timers: Sequence[Timer]) -> None:
     """Make these the phone's timers."""
-    keys = (_STATE, _LENGTH, _LEFT, _START)
+    keys = (_STATE, _LENGTH, _LEFT, _START, _TOTAL)
     values: dict[str, Value | None] = {f"{key}{timer.id}": None for timer in all_timers(system) for key in keys}
     for timer in timers:
         start_ms = None if timer.ends_at_ms is None else timer.ends_at_ms - timer.left_ms
-        facts = (_timer_state(timer), timer.length_ms, timer.left_ms, start_ms)
+        facts = (_timer_state(timer), timer.length_ms, timer.left_ms, start_ms, timer.length_ms + timer.added_ms)
         values.update({f"{key}{timer.id}": fact for key, fact in zip(keys, facts, strict=True)})
     Preferences.of(system, PACKAGE).put(**values)
 
@@ -220,7 +231,7 @@ def save_timers(system: System, timers: Sequence[Timer]) -> None:
 def _timer_state(timer: Timer) -> int:
     if timer.ends_at_ms is not None:
         return _EXPIRED if timer.notified else _RUNNING
-    return _RESET if timer.left_ms == timer.length_ms else _PAUSED
+    return _RESET if timer.left_ms == timer.length_ms and not timer.added_ms else _PAUSED
 
 
 # --- stopwatch -------------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from rlfactory.emulators.simulator.apps.contacts.data import (
 )
 from rlfactory.emulators.simulator.apps.golden import CONTACTS as GOLDEN_CONTACTS
 from rlfactory.emulators.simulator.apps.kit.rows import empty_state
+from rlfactory.emulators.simulator.machine.databases import read_named_rows
 from rlfactory.emulators.simulator.view import widgets as ui
 
 _PEOPLE: Final = """SELECT contacts._id AS _id, raw_contacts.display_name AS display_name,
@@ -57,11 +58,9 @@ class ContactsProvider(ContentProvider):
         source, row_id = self._source(path)
         columns = ", ".join(_column(name) for name in projection) or "*"
         create_database(system)
-        with system.database(DATABASE) as db:
-            db.row_factory = sqlite3.Row
-            where, order = _where(row_id, selection), selection.sort or "_id"
-            sql = f"SELECT {columns} FROM ({source}) WHERE {where} ORDER BY {order}"
-            rows = db.execute(sql, selection.arguments).fetchall()
+        where, order = _where(row_id, selection), selection.sort or "_id"
+        sql = f"SELECT {columns} FROM ({source}) WHERE {where} ORDER BY {order}"
+        rows = read_named_rows(system.files.read(DATABASE), sql, tuple(selection.arguments))
         return [dict(row) for row in rows]
 
     def insert(self, system: System, path: str, values: Row) -> int:

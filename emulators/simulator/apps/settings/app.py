@@ -10,7 +10,7 @@ from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.kit.callbacks import writer
 from rlfactory.emulators.simulator.apps.kit.rows import empty_state, row, search_bar_title, search_pill, slug
 from rlfactory.emulators.simulator.apps.settings import about, apps, devices, display, network, time
-from rlfactory.emulators.simulator.apps.settings.page import Page, Toggle, Words, words
+from rlfactory.emulators.simulator.apps.settings.page import Page, Setting, Words, words
 from rlfactory.emulators.simulator.apps.settings.switches import SWITCHES
 from rlfactory.emulators.simulator.view import widgets as ui
 
@@ -124,11 +124,15 @@ class SearchSettings(Activity):
 
 class _Settings(App):
     def furnish(self, system: System) -> None:
-        """Give every switch a value, so that turning one on and off again leaves no trace."""
+        """Give everything that is chosen a value, so that choosing something and taking it back leaves no trace."""
         for page in self.activities:
             for item in page.items if issubclass(page, Page) else ():
-                if isinstance(item, Toggle):
+                if isinstance(item, Setting):
                     item.write(system, item.value(system) or item.default)
+        for app in system.apps():
+            for setting, default in apps.APP_SETTINGS.items():
+                system.settings.put("secure", f"{setting}:{app.package}", default)
+        network.WifiState(system).connect(network.NETWORKS[0].ssid)
 
 
 SETTINGS = _Settings(

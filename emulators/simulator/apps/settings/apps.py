@@ -13,6 +13,9 @@ from rlfactory.emulators.simulator.apps.kit.rows import format_size, icon_tile, 
 from rlfactory.emulators.simulator.apps.settings.page import Fact, Item, Page
 from rlfactory.emulators.simulator.view import widgets as ui
 
+APP_SETTINGS = {"notifications_enabled": "1", "manage_external_storage": "0"}
+"""What each app has a value of its own of, and which it is at first."""
+
 
 def _icon(app: App, size: float = 40) -> ui.Avatar:
     return ui.Avatar(icon=app.icon, color=app.color, size=size)
@@ -51,10 +54,10 @@ class AppPage(Page):
     def package(self) -> str:
         return self.intent.data.removeprefix("package:")
 
-    def switch(self, system: System, key: str, title: str, setting: str, default: str) -> ui.Widget:
-        """Return a switch over the whole page for a setting that each app has its own value of."""
-        setting = f"{setting}:{self.package}"
-        on = system.settings.get("secure", setting, default) == "1"
+    def switch(self, system: System, key: str, title: str, name: str) -> ui.Widget:
+        """Return a switch over the whole page for one of `APP_SETTINGS`."""
+        setting = f"{name}:{self.package}"
+        on = system.settings.get("secure", setting, APP_SETTINGS[name]) == "1"
         return main_switch(key, title, on, lambda on: system.settings.put("secure", setting, "1" if on else "0"))
 
 
@@ -118,7 +121,7 @@ class AppNotifications(AppPage):
     def rows(self, system: System) -> Iterable[Item | ui.Widget]:
         app = system.app(self.package)
         title = f"All {app.label if app else self.package} notifications"
-        yield self.switch(system, "app_notifications", title, "notifications_enabled", "1")
+        yield self.switch(system, "app_notifications", title, "notifications_enabled")
 
 
 class AllFilesAccess(AppPage):
@@ -131,9 +134,7 @@ class AllFilesAccess(AppPage):
         app = system.app(self.package)
         if app is not None:
             yield ui.ListItem(title=app.label, subtitle=app.version_name, leading=_icon(app, 48))
-        yield self.switch(
-            system, "manage_all_files", "Allow access to manage all files", "manage_external_storage", "0"
-        )
+        yield self.switch(system, "manage_all_files", "Allow access to manage all files", "manage_external_storage")
         yield note(
             "Allow this app to read, modify and delete all files on this device or any connected storage "
             "volumes. If granted, app may access files without your explicit knowledge."
