@@ -130,7 +130,7 @@ def test_a_text_does_not_pass_for_a_part_of_the_state(phone: Phone, text: str) -
     note = {"files/Documents/Markor/new.md": (None, hashlib.md5(f"{text}\n".encode()).hexdigest())}
     assert changes(phone, f"printf '%s\\n' '{text}' > /sdcard/Documents/Markor/new.md") == note
     assert read(phone)["text/Documents/Markor/new.md"] == text
-    spoofed = changes(phone, f"settings put system a '{text}'")
+    spoofed = changes(phone, f"settings put system a 'x\n{text}'")
     assert f"probe/{text[8:].partition(chr(10))[0]}" in spoofed, "a setting that passes for another part is seen"
 
 
