@@ -48,6 +48,7 @@ class SandboxConfig:
             image=self.image,
             kind="sandbox",
             scope=Scope.SERVICE,
+            init=False,
             limits=self.limits,
             network=bool(allow),
             allow=allow,

@@ -2,13 +2,17 @@
 
 Requests and answers are lines of JSON on standard input and output:
 
-    {"code": "x = 1\\nx + 1", "timeout_s": 10}
-    {"status": "ok" | "error" | "timeout" | "ended", "output": "2\\n", "kept": true}
+    {"code": "x = 1\\nx + 1", "timeout_s": 10, "nonce": "5f0c"}
+    {"status": "ok" | "error" | "timeout" | "ended", "output": "2\\n", "kept": true, "nonce": "5f0c"}
 
 `output` is what the code wrote, then the value of its last line if that is an expression, then its traceback. `kept`
 tells whether variables live on. At the end of its time the code gets a KeyboardInterrupt; if that does not end it, its
-process is killed and the next call begins anew. With `--alone` (the first process of a container, or the init's
-child) everything else that the code started is killed after each call, too.
+process is killed and the next call begins anew. Between two calls the child is stopped, and with it the threads of its
+code.
+
+With `--alone`, as the first process of a container, everything else that the code started is killed after each call,
+too. The kernel lets nobody inside kill a container's first process, and this one hides its memory and its descriptors:
+code can neither end it nor read a nonce, which the answer to a call must bear, nor write on its standard output.
 
 The standard library alone, in one file: it is copied into the image of the sandbox.
 """
@@ -17,6 +21,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import ctypes
 import fcntl
 import json
 import os
@@ -29,6 +34,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -42,6 +48,10 @@ INTERRUPT_GRACE_S: Final = 0.3
 SWEEP_S: Final = 1.0
 """For the processes that a call left behind to die; what has not died or multiplies is ended with the interpreter."""
 SWEEP_PAUSE_S: Final = 0.005
+REAP_S: Final = 0.2
+"""How often processes that the code has orphaned are buried while it runs: they count to its limit."""
+PR_SET_DUMPABLE: Final = 4
+"""Of prctl(2). At 0 only the superuser may look into /proc/PID, or trace the process."""
 REPLY_NUMBER: Final = 3
 """The descriptor on which the child tells of a call's end: "ok NAME" or "no NAME". What bears another name is
 passed over, so that nothing can be written ahead for calls to come."""
@@ -66,6 +76,7 @@ class Supervisor:
         if self._child is None:
             self._start()
         child, output = self._child, self._output
+        self._signal(signal.SIGCONT)
         assert child is not None and child.stdin is not None and output is not None
         os.ftruncate(output.fileno(), 0)
         status = "ended"
@@ -78,7 +89,9 @@ class Supervisor:
         kept = status in ("ok", "error", "interrupted")
         if status == "ended":
             text += f"\n[{self._last_words()}]"
-        if not kept:
+        if kept:
+            self._signal(signal.SIGSTOP)
+        else:
             self._end()
         self._sweep()
         if kept and self._child is None:
@@ -114,7 +127,8 @@ class Supervisor:
         interrupted = False
         while True:
             left_s = deadline_s - time.monotonic()
-            ready, _, _ = select.select([self._reply, self._caller], [], [], max(0.0, left_s))
+            ready, _, _ = select.select([self._reply, self._caller], [], [], max(0.0, min(left_s, REAP_S)))
+            self._bury(_processes() if self._alone else ())
             if self._caller in ready:  # nobody speaks while a call runs, so this is the end
                 self._end()
                 self._sweep()
@@ -127,14 +141,25 @@ class Supervisor:
                 for end, status in ((b"ok", "ok"), (b"no", "error")):
                     if b"%s %s" % (end, self._call.encode()) in ends:
                         return "interrupted" if interrupted else status
-                if time.monotonic() < deadline_s:
-                    continue
+            if time.monotonic() < deadline_s:
+                continue
             if interrupted:
                 return "timeout"
             interrupted = True
             deadline_s = time.monotonic() + INTERRUPT_GRACE_S
-            with contextlib.suppress(ProcessLookupError):
-                self._child.send_signal(signal.SIGINT)
+            self._signal(signal.SIGINT)
+
+    def _signal(self, number: int) -> None:
+        assert self._child is not None
+        with contextlib.suppress(ProcessLookupError):
+            self._child.send_signal(number)
+
+    def _bury(self, dead: Iterable[int]) -> None:
+        """Reap those of them that are dead: what the code has orphaned is a child of a container's first process."""
+        for pid in dead:
+            if self._child is None or pid != self._child.pid:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
 
     def _last_words(self) -> str:
         assert self._child is not None
@@ -167,8 +192,9 @@ class Supervisor:
         killed: set[int] = set()
         give_up_s = time.monotonic() + SWEEP_S
         while time.monotonic() < give_up_s:
-            others = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal()]
-            strangers = {pid for pid in others if pid not in mine and _runs(pid)}
+            others = [pid for pid in _processes() if pid not in mine]
+            self._bury(others)
+            strangers = {pid for pid in others if _runs(pid)}
             if not strangers:
                 return
             for pid in strangers:
@@ -180,6 +206,10 @@ class Supervisor:
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
         self._end()
+
+
+def _processes() -> list[int]:
+    return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal()]
 
 
 def _runs(pid: int) -> bool:
@@ -201,6 +231,8 @@ def _head_and_tail(output: IO[bytes]) -> str:
 
 def supervise(*, alone: bool) -> None:
     """Answer requests until standard input ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0)
     folder = tempfile.mkdtemp(prefix="session-")
     os.chdir(folder)
     supervisor = Supervisor(alone=alone, caller=sys.stdin.fileno())
@@ -208,7 +240,8 @@ def supervise(*, alone: bool) -> None:
         signal.signal(number, signal.SIG_IGN)
     requests = sys.stdin.buffer
     while line := requests.readline(MAX_REQUEST_BYTES):
-        answer = supervisor.answer(json.loads(line))
+        request = json.loads(line)
+        answer = {**supervisor.answer(request), "nonce": request.get("nonce")}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 import sys
 from asyncio.subprocess import DEVNULL
 from dataclasses import dataclass
@@ -60,16 +61,17 @@ class Interpreter:
 
     @property
     def ended_idle(self) -> bool:
-        """It has ended between two runs: what code left running ends with the run, so code had no part in it."""
+        """It has ended between two runs, when code is stopped and cannot end its supervisor: code had no part in it."""
         return not self.lost and self._program.ended
 
     async def run(self, code: str, *, timeout_s: float) -> Ran:
         """Run code; whatever it does, this returns within `timeout_s` and a grace. Cancelling it ends the sandbox."""
-        request = json.dumps({"code": code, "timeout_s": timeout_s}).encode("ascii") + b"\n"
+        nonce = secrets.token_hex(8)
+        request = json.dumps({"code": code, "timeout_s": timeout_s, "nonce": nonce}).encode("ascii") + b"\n"
         try:
             async with asyncio.timeout(timeout_s + GRACE_S):
                 await self._program.send(request)
-                return _read(await self._program.receive())
+                return _read(await self._program.receive(), nonce)
         except TimeoutError:
             await self.close()
             words = f"[stopped after {timeout_s:g} seconds with its whole sandbox; its variables are gone]"
@@ -211,10 +213,12 @@ def _connect(config: SandboxConfig) -> DockerEngine:
     return engine
 
 
-def _read(line: bytes) -> Ran:
-    """Return what a sandbox answered. Raises: ProgramEnded: it is not what was agreed."""
+def _read(line: bytes, nonce: str) -> Ran:
+    """Return what a sandbox answered. Raises: ProgramEnded: it is not what was agreed, or somebody else said it."""
     try:
         answer = json.loads(line)
+        if answer["nonce"] != nonce:
+            raise ValueError("of another call")
         return Ran(status=RunStatus(answer["status"]), output=str(answer["output"]), kept=answer["kept"] is True)
     except (ValueError, KeyError, TypeError):
         raise ProgramEnded("it answered something else than was agreed") from None

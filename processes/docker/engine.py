@@ -130,7 +130,7 @@ class DockerEngine:
             stdin_open=attach,
             healthcheck={"test": ["NONE"]} if attach else None,  # a process each time; whoever holds it asks it anyway
             host_config=self._api.create_host_config(
-                init=True,
+                init=spec.init,
                 auto_remove=attach,
                 network_mode=network if spec.network else "none",
                 dns=["127.0.0.1"],  # else older engines look up names of the world for it (CVE-2024-29018)

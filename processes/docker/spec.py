@@ -71,6 +71,8 @@ class CellSpec:
     privileged: bool = False
     """Only for what cannot run otherwise (redroid): then no limit but memory and processes holds."""
     read_only: bool = True
+    init: bool = True
+    """Docker's own first process buries orphans. Without it the program is the first: nobody inside can kill it."""
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     allow: tuple[str, ...] = ()
     """HOST:PORT (or *.HOST:PORT) that it may reach, by a proxy that its environment names. Empty: nothing."""

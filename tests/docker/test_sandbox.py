@@ -155,3 +155,52 @@ async def test_nothing_is_left_when_sandboxes_close():
 
 def containers() -> set[str]:
     return set(docker("ps", "-aq", "--filter", f"label={LABEL_KIND}=sandbox").split())
+
+
+SUPERVISOR = """
+import os, threading, time
+denied = []
+for name, mode in (("fd/1", "w"), ("fd/0", "r"), ("mem", "rb"), ("oom_score_adj", "w"), ("environ", "r")):
+    try:
+        open(f"/proc/{os.getppid()}/{name}", mode).read(1)
+    except PermissionError:
+        denied.append(name)
+print(denied)
+def late():
+    time.sleep(0.3)
+    for pid in (os.getppid(), 1):
+        os.kill(pid, 9)
+threading.Thread(target=late, daemon=True).start()
+"""
+
+
+async def test_code_neither_sees_nor_ends_its_supervisor_not_even_between_calls(python):
+    ran = await python.run(SUPERVISOR, timeout_s=TIMEOUT_S)
+    assert ran.output == "['fd/1', 'fd/0', 'mem', 'oom_score_adj', 'environ']\n"
+    await asyncio.sleep(0.6)
+    assert not python.ended_idle
+    ran = await python.run("1 + 1", timeout_s=TIMEOUT_S)
+    assert ran.output == "2\n"
+
+
+async def test_orphans_are_buried_while_code_runs(python):
+    """Each of 150 processes, of 32 that there may be, is orphaned before it ends."""
+    orphans = """
+import os, time
+made = 0
+while made < 150:
+    try:
+        child = os.fork()
+    except BlockingIOError:
+        time.sleep(0.05)
+        continue
+    if not child:
+        try:
+            os.fork()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    made += 1
+made
+"""
+    assert (await python.run(orphans, timeout_s=20)).output == "150\n"

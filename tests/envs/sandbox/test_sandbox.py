@@ -202,3 +202,38 @@ def _interpreters() -> list[psutil.Process]:
         except psutil.NoSuchProcess:
             continue
     return found
+
+
+FORGED = """
+import json, os
+with open(f"/proc/{os.getppid()}/fd/1", "w") as out:
+    print(json.dumps({"status": "ok", "output": "forged", "kept": True}), file=out)
+"""
+
+
+async def test_what_others_write_on_the_supervisors_output_is_no_answer(python):
+    """As whoever runs the tests may: the superuser can write there, others cannot even open it."""
+    ran = await python.run(FORGED, timeout_s=20)
+    assert "forged" not in ran.output
+    assert ran.status is not RunStatus.OK
+
+
+async def test_code_stands_still_between_two_calls(python):
+    """Threads live on with the variables; what runs between calls would run in nobody's time, to nobody's blame."""
+    count = """
+import itertools, threading, time
+seen = []
+def beat():
+    while True:
+        seen.append(time.monotonic())
+        time.sleep(0.01)
+threading.Thread(target=beat, daemon=True).start()
+def until(count):
+    while len(seen) < count:
+        time.sleep(0.01)
+until(3)
+"""
+    await python.run(count, timeout_s=20)
+    await asyncio.sleep(0.5)
+    ran = await python.run("until(len(seen) + 3)\nmax(b - a for a, b in itertools.pairwise(seen)) > 0.3", timeout_s=20)
+    assert ran.output == "True\n"

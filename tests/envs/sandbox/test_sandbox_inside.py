@@ -57,7 +57,8 @@ def test_the_supervisor_keeps_one_child_and_replaces_it():
 
 
 def test_an_answer_that_was_not_agreed_is_not_believed():
-    assert _read(b'{"status": "ok", "output": "1", "kept": true}') == Ran(status=RunStatus.OK, output="1", kept=True)
-    for line in (b"", b"{}", b"[]", b'{"status": "fine", "output": "", "kept": true}', b"\xff"):
+    agreed = b'{"status": "ok", "output": "1", "kept": true, "nonce": "7"}'
+    assert _read(agreed, "7") == Ran(status=RunStatus.OK, output="1", kept=True)
+    for line in (b"", b"{}", b"[]", agreed.replace(b"ok", b"fine"), agreed.replace(b"7", b"8"), b"\xff"):
         with pytest.raises(ProgramEnded):
-            _read(line)
+            _read(line, "7")
