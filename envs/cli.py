@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,13 +34,14 @@ def serve(options: ServeOptions) -> None:
 def tasks(
     suite: Annotated[str, typer.Option(help="Only this suite.")] = "",
     split: Annotated[str, typer.Option(help="Only tasks with this split: train, validation or test.")] = "",
+    tasks_file: Annotated[list[Path] | None, typer.Option(help="A Python file of tasks; again for more.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
 ) -> None:
     """List the tasks."""
     from rlfactory.envs.api.types import split_named
-    from rlfactory.envs.tasks.suites import default_registry
+    from rlfactory.envs.client.oracle import tasks_with
 
-    registry = default_registry()
+    registry = tasks_with(tasks_file or ())
     suites = {task.suite for task in registry}
     if suite and suite not in suites:
         raise UnknownName.of("suite", suite, suites)

@@ -14,7 +14,7 @@ from rlfactory.envs.api.errors import EpisodeOver
 from rlfactory.envs.api.session import PlayableSession, SessionWrapper
 from rlfactory.envs.api.types import EpisodeState, Observation, Reward, SessionOptions, Split, StepResult, ToolCall
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.tasks.file import add_tasks
+from rlfactory.envs.tasks.file import add_installed_tasks, add_tasks
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
@@ -49,11 +49,12 @@ class EpisodeRecord:
 
 
 def tasks_with(files: Iterable[Path]) -> TaskRegistry:
-    """Return the tasks that ship with RLFactory and those of these files.
+    """Return the tasks that ship with RLFactory, those of installed packages, and those of these files.
 
     Raises: TaskError: a file cannot be imported, defines no task, or one whose name is taken.
     """
     registry = default_registry()
+    add_installed_tasks(registry)
     for path in files:
         add_tasks(registry, path)
     return registry

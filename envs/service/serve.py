@@ -23,7 +23,7 @@ from rlfactory.envs.service.limits import Limits, share
 from rlfactory.envs.service.metrics import exposed
 from rlfactory.envs.service.serve_options import ServeOptions
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
-from rlfactory.envs.tasks.file import add_tasks
+from rlfactory.envs.tasks.file import add_installed_tasks, add_tasks
 from rlfactory.envs.tasks.search_qa.options import JUDGE_KEY_VARIABLE, QuestionOptions
 from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.text2sql.spider import spider_task
@@ -131,6 +131,7 @@ async def serve(options: ServeOptions) -> None:
     tasks = questions.registry() or default_registry()
     if options.text2sql is not None:
         tasks.add(spider_task(options.text2sql))
+    add_installed_tasks(tasks)
     for path in options.tasks or ():
         add_tasks(tasks, path)
     async with AsyncExitStack() as stack:

@@ -38,6 +38,7 @@ from rlfactory.envs.api.types import (
     ToolResult,
     ToolSchema,
 )
+from rlfactory.envs.api.user_code import told_with_line
 from rlfactory.envs.rewards.rubric import Judge, Rubric
 from rlfactory.envs.service.goldens import EpisodeKey
 from rlfactory.envs.service.idempotency import AtMostOnce
@@ -407,5 +408,5 @@ def _blaming_task(episode: Episode, what: str) -> Iterator[None]:
         raise
     except Exception as error:
         key = episode.key
-        reason = f"{what} of {key.task} (seed {key.seed}, {key.split}): {type(error).__name__}: {error}"
+        reason = f"{what} of {key.task} (seed {key.seed}, {key.split}): {told_with_line(error)}"
         raise EnvironmentFault(reason) from error

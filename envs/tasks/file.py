@@ -1,14 +1,13 @@
-"""Tasks of a Python file of the user's own, for `rlfactory serve --tasks`."""
+"""Tasks of the user's own: of a Python file, or of an installed package."""
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
-import sys
+from collections.abc import Iterable
 from pathlib import Path
-from types import ModuleType
 
 from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.user_code import import_file, installed
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Task
 
@@ -18,7 +17,7 @@ def add_tasks(registry: TaskRegistry, path: Path) -> None:
 
     Raises: TaskError: it cannot be imported, defines no task, or one whose name is taken.
     """
-    module = _imported(path)
+    module = import_file(path)
     found = [
         value
         for value in vars(module).values()
@@ -30,23 +29,23 @@ def add_tasks(registry: TaskRegistry, path: Path) -> None:
     ]
     if not found:
         raise TaskError(f"{path} defines no task: a subclass of rlfactory.envs.tasks.task.Task with a name")
-    for task in found:
+    _add(registry, found, str(path))
+
+
+def add_installed_tasks(registry: TaskRegistry) -> None:
+    """Add the tasks that installed packages name: entry points of the group `rlfactory.tasks`, a class each.
+
+    Raises: TaskError: one cannot be imported, is no task, or its name is taken.
+    """
+    for name, task in installed("rlfactory.tasks").items():
+        if not (inspect.isclass(task) and issubclass(task, Task)):
+            raise TaskError(f"entry point rlfactory.tasks: {name} is no subclass of rlfactory.envs.tasks.task.Task")
+        _add(registry, [task], f"entry point rlfactory.tasks: {name}")
+
+
+def _add(registry: TaskRegistry, tasks: Iterable[type[Task]], source: str) -> None:
+    for task in tasks:
         try:
             registry.add(task)
         except ValueError as error:
-            raise TaskError(f"{path}: {error}") from None
-
-
-def _imported(path: Path) -> ModuleType:
-    """Import a file by its path. It stays in `sys.modules`: dataclasses look their module up there."""
-    name = f"rlfactory_tasks_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise TaskError(f"no tasks file {path}" if not path.is_file() else f"{path} is no Python file")
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[name]
-        raise TaskError(f"cannot import {path}: {type(error).__name__}: {error}") from error
-    return module
+            raise TaskError(f"{source}: {error}") from None

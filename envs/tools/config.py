@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import importlib.util
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -34,6 +33,7 @@ from typing import Any, Final, TypeVar
 import yaml
 
 from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.user_code import import_file
 from rlfactory.envs.tools.environment import EnvironmentConfig
 from rlfactory.envs.tools.mcp.transport import McpConfig
 from rlfactory.envs.tools.model import ModelConfig
@@ -180,7 +180,9 @@ def _imported(content: object, location: _Location, folder: Path) -> Callable[..
         raise location.wrong("must be module:name or file.py:name")
     where, name = content.split(":")
     try:
-        module = _of_file(folder / where) if where.endswith(".py") else importlib.import_module(where)
+        module = import_file(folder / where) if where.endswith(".py") else importlib.import_module(where)
+    except TaskError as error:
+        raise location.wrong(str(error).replace(str(folder / where), where, 1)) from error
     except Exception as error:
         raise location.wrong(f"cannot import {where}: {type(error).__name__}: {error}") from error
     subject = getattr(module, name, None)
@@ -188,16 +190,6 @@ def _imported(content: object, location: _Location, folder: Path) -> Callable[..
         raise location.wrong(f"{where} has no function or class {name!r}")
     found: Callable[..., Any] = subject
     return found
-
-
-def _of_file(path: Path) -> object:
-    """Import a file by its path, under a name of its own."""
-    spec = importlib.util.spec_from_file_location(f"rlfactory_tools_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def _filled(content: Any, environ: Mapping[str, str], location: _Location) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from rlfactory.envs.api.errors import UnknownName
+from rlfactory.envs.api.errors import TaskError, UnknownName
+from rlfactory.envs.api.user_code import import_name, installed
 from rlfactory.trainer.dialects.androidlab import AndroidLab
 from rlfactory.trainer.dialects.androidworld import AndroidWorld
 from rlfactory.trainer.dialects.autoglm import AutoGlm
@@ -29,8 +30,22 @@ __all__ = ["DIALECTS", "Dialect", "ParseError", "Parsed", "Unrenderable", "get_d
 
 
 def get_dialect(name: str) -> Dialect:
-    """Return a dialect. Raises: UnknownName: there is none; the message lists close names."""
-    try:
-        return DIALECTS[name]
-    except KeyError:
-        raise UnknownName.of("dialect", name, DIALECTS) from None
+    """Return a dialect: of ours, of an installed package (entry point group `rlfactory.dialects`), or `file.py:NAME`.
+
+    Raises:
+        UnknownName: there is none; the message lists close names.
+        TaskError: the file cannot be imported, or what it names is no dialect.
+    """
+    if found := DIALECTS.get(name):
+        return found
+    if ".py:" in name:
+        dialect = import_name(name)
+    else:
+        others = installed("rlfactory.dialects")
+        if name not in others:
+            raise UnknownName.of("dialect", name, {*DIALECTS, *others})
+        dialect = others[name]
+    dialect = dialect() if isinstance(dialect, type) else dialect
+    if not isinstance(dialect, Dialect):
+        raise TaskError(f"{name} is no dialect: see rlfactory.trainer.dialects.Dialect")
+    return dialect

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from rlfactory.envs.api.types import CoordinateFrame, ToolCall, ToolResult, ToolSchema
 
@@ -29,6 +29,7 @@ class Parsed:
     """The text before the first call, stripped."""
 
 
+@runtime_checkable
 class Dialect(Protocol):
     """How one model family writes actions."""
 

@@ -35,6 +35,8 @@ class ServiceConfig:
     height_px: int = 2400
     task_files: tuple[Path, ...] = ()
     """Served beside the tasks that ship with RLFactory."""
+    tools_file: Path | None = None
+    """Of tools beside those that ship with it."""
     answers: Path | None = None
     """For a replay: what its calls of tools are answered with."""
     unsafe_local: bool = False
@@ -52,6 +54,7 @@ class ServiceConfig:
             *("--width", str(self.width_px), "--height", str(self.height_px)),
             *("--max-sessions", str(max(64, 2 * self.phones) if self.phones else TEXT_SESSIONS)),
             *(word for path in self.task_files for word in ("--tasks", str(path))),
+            *(("--tools", str(self.tools_file)) if self.tools_file else ()),
             *(("--answers", str(self.answers)) if self.answers else ()),
             *(("--unsafe-local",) if self.unsafe_local else ()),
         ]

@@ -29,11 +29,17 @@ def recipe_names() -> list[str]:
 def compose_recipe(name: str, overrides: Sequence[str] = ()) -> DictConfig:
     """Return the recipe with overrides (`key=value`, `+new.key=value`), interpolations unresolved.
 
+    Args:
+        name: of `recipe_names`, or the path of a YAML file; what such a file builds on, it names under `defaults`.
+
     Raises:
         UnknownName: no such recipe, or an override names no key; the message has close names.
         TaskError: an override is malformed, its value does not fit, or two limits contradict each other.
     """
-    if name not in recipe_names():
+    if _is_path(name):
+        if not Path(name).is_file():
+            raise UnknownName(f"no recipe file {name}")
+    elif name not in recipe_names():
         raise UnknownName.of("recipe", name, recipe_names())
     try:
         config = _compose(name, overrides)
@@ -42,13 +48,30 @@ def compose_recipe(name: str, overrides: Sequence[str] = ()) -> DictConfig:
         raise TaskError(_first_line(error)) from None
     _check_warm_start(config.rlfactory)
     check_limits(config)
+    _own_files(config.rlfactory, Path(name).parent if _is_path(name) else Path())
+    if _is_path(name):
+        config.rlfactory.recipe = Path(name).stem
     return config
 
 
 def _compose(name: str, overrides: Sequence[str]) -> DictConfig:
     GlobalHydra.instance().clear()
-    with initialize_config_dir(config_dir=str(CONFIGS), version_base=None):
-        return compose(name, overrides=[f"hydra.searchpath=[file://{_verl_configs()}]", *overrides])
+    folder, name = (Path(name).absolute().parent, Path(name).stem) if _is_path(name) else (CONFIGS, name)
+    with initialize_config_dir(config_dir=str(folder), version_base=None):
+        return compose(name, overrides=[f"hydra.searchpath=[file://{CONFIGS},file://{_verl_configs()}]", *overrides])
+
+
+def _is_path(name: str) -> bool:
+    return name.endswith((".yaml", ".yml"))
+
+
+def _own_files(own: DictConfig, folder: Path) -> None:
+    """Make files of the user's own findable from any process: what a recipe's file names lies relative to it."""
+    if ".py:" in own.dialect:
+        own.dialect = str((folder / own.dialect).absolute())
+    if service := own.service:
+        service.tasks = [str((folder / path).absolute()) for path in service.tasks]
+        service.tools = str((folder / service.tools).absolute()) if service.tools else None
 
 
 def _verl_configs() -> Path:

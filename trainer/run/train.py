@@ -102,7 +102,7 @@ def _folder(runs: Path, name: str | None, recipe: str, resume: bool) -> Path:
         if not (folder / "config.yaml").exists():
             raise TaskError(f"there is no run to resume in {runs / (name or 'latest')}")
         return folder
-    folder = (runs / (name or f"{recipe}-{time.strftime('%Y%m%d-%H%M%S')}")).resolve()
+    folder = (runs / (name or f"{Path(recipe).stem}-{time.strftime('%Y%m%d-%H%M%S')}")).resolve()
     if folder.exists() and any(folder.iterdir()):
         raise TaskError(f"{folder} exists; choose another name, or resume it")
     return folder
@@ -175,6 +175,8 @@ class _Run:
             transport=wanted.transport,
             width_px=wanted.width_px,
             height_px=wanted.height_px,
+            task_files=tuple(map(Path, wanted.tasks)),
+            tools_file=Path(wanted.tools) if wanted.tools else None,
             log_path=self._log.logs / "envd.log",
         )
         async with local_service(config) as service:
@@ -218,7 +220,10 @@ class _Run:
         )
         dialect = get_dialect(settings.dialect)
         async with EnvClient(address, trust=settings.trust.load()) as client:
-            solved = await warm_start.record(client, source.rows(), settings=settings, dialect=dialect)
+            files = map(Path, self._own.service.tasks if self._own.service else ())
+            solved = await warm_start.record(
+                client, source.rows(), settings=settings, dialect=dialect, task_files=files
+            )
             for number, lesson in enumerate(self._own.warm_start.lessons):
                 shown = await warm_start.taught(client, solved, lesson, settings=settings, dialect=dialect)
                 warm_start.write_parquet(warm_start.lesson_data(self._log.folder, number), shown)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,7 @@ import pyarrow.parquet
 from rlfactory.envs.api.errors import EnvironmentFault
 from rlfactory.envs.api.types import ImageRef, Split, ToolCall
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.client.oracle import OracleStuck, solve
+from rlfactory.envs.client.oracle import OracleStuck, solve, tasks_with
 from rlfactory.trainer.dialects import Dialect
 from rlfactory.trainer.episode.context import Message
 from rlfactory.trainer.episode.rollout import answer_message, opening_messages
@@ -59,17 +59,26 @@ class Demonstration:
 
 
 async def record(
-    client: EnvClient, episodes: Sequence[_Episode], *, settings: RolloutSettings, dialect: Dialect
+    client: EnvClient,
+    episodes: Sequence[_Episode],
+    *,
+    settings: RolloutSettings,
+    dialect: Dialect,
+    task_files: Iterable[Path] = (),
 ) -> list[Demonstration]:
     """Let the oracles play these episodes, as many at once as the service has phones.
 
+    Args:
+        task_files: where oracles are found beside those that ship.
+
     Raises: EnvironmentFault: an oracle did not solve its task, so there is nothing to learn from.
     """
+    tasks = tasks_with(task_files)
 
     async def play(session: RecordedSession) -> None:
         spec = session.spec
         try:
-            await solve(session, task=spec.task, seed=spec.seed, split=spec.split)
+            await solve(session, task=spec.task, seed=spec.seed, split=spec.split, registry=tasks)
         except OracleStuck as error:
             raise EnvironmentFault(f"the oracle of {spec.task} is stuck at seed {spec.seed}: {error}") from error
         if not session.reward.success:

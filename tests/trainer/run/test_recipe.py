@@ -64,3 +64,15 @@ def test_a_wrong_override_is_told_in_one_line(overrides: list[str], complaint: s
 def test_an_unknown_recipe_names_close_ones() -> None:
     with pytest.raises(UnknownName, match="close: tiny_phone"):
         compose_recipe("tinyphone")
+
+
+def test_a_recipe_of_a_file_builds_on_ours_and_names_files_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "defaults: [tiny_phone, _self_]\nrlfactory: {dialect: 'd.py:D', service: {tasks: [t.py], tools: t.yaml}}\n"
+    )
+    own = compose_recipe(str(path)).rlfactory
+    assert (own.recipe, own.dialect, own.tiny_model.hidden) == ("mine", f"{tmp_path}/d.py:D", 128)
+    assert (own.service.tasks, own.service.tools) == ([f"{tmp_path}/t.py"], f"{tmp_path}/t.yaml")
+    with pytest.raises(UnknownName, match="no recipe file"):
+        compose_recipe(str(tmp_path / "none.yaml"))
