@@ -15,7 +15,7 @@ class FaultProxy:
         self.delay_s = 0.0
         """Before each piece that is passed on."""
         self.swallow = False
-        """Connections open now pass nothing on any more; new ones do when it is False again."""
+        """Connections that are made now pass nothing on, and never will."""
         self.connections = 0
         """So far."""
         self._target = target.rpartition(":")[::2]
@@ -56,6 +56,11 @@ class FaultProxy:
         for pair in tuple(self._pairs):
             pair.abort()
 
+    def lead_to(self, target: str) -> None:
+        """From now on stand before this address; connections to the one before are reset."""
+        self._target = target.rpartition(":")[::2]
+        self.reset()
+
     def swallow_all(self) -> None:
         """From now on the connections that are open pass nothing on, and stay open."""
         for pair in self._pairs:
@@ -75,6 +80,7 @@ class FaultProxy:
             writer.transport.abort()
             return
         pair = _Pair(self, writer, up_writer)
+        pair.swallows = self.swallow
         self._pairs.add(pair)
         try:
             await asyncio.gather(pair.pump(reader, up_writer), pair.pump(up_reader, writer))

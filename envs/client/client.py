@@ -36,7 +36,7 @@ from rlfactory.envs.api.types import (
     split_named,
 )
 from rlfactory.envs.client.session import Session
-from rlfactory.envs.client.steps import StepCalls
+from rlfactory.envs.client.steps import StepCalls, failure
 from rlfactory.envs.wire import convert, handshake
 from rlfactory.envs.wire.faults import WATCHING, from_metadata
 from rlfactory.envs.wire.stub import EnvServiceStub
@@ -54,6 +54,8 @@ KEEPALIVE: Final = (
     ("grpc.http2.max_pings_without_data", 0),
 )
 """A connection on which nobody answers any more is given up within 10 s; the next call makes another."""
+CONNECT_PATIENCE_MS: Final = 3_000
+"""For a new connection; one that is swallowed as it is made would be waited for 20 s."""
 NOT_ANSWERED: Final = (
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -190,6 +192,7 @@ class EnvClient:
                 ("grpc.enable_retries", 0),
                 ("grpc.initial_reconnect_backoff_ms", 100),
                 ("grpc.max_reconnect_backoff_ms", 300),
+                ("grpc.min_reconnect_backoff_ms", CONNECT_PATIENCE_MS),
                 *KEEPALIVE,
             ),
         )
@@ -337,14 +340,24 @@ class EnvClient:
 
         Raises: LimitExceeded: too many clients watch.
         """
-        stream = self._open_stub().Watch(pb.WatchRequest(session=session), metadata=self._metadata)
+
+        async def begin(request: pb.WatchRequest, *, timeout: float, metadata: Any) -> Any:
+            stream = self._open_stub().Watch(request, metadata=metadata)
+            try:
+                async with asyncio.timeout(timeout):
+                    if WATCHING not in tuple(await stream.initial_metadata() or ()):
+                        await stream.read()  # raises what the server refused with
+            except TimeoutError:
+                stream.cancel()
+                raise failure(grpc.StatusCode.DEADLINE_EXCEEDED, "Watch was not answered") from None
+            except BaseException:
+                stream.cancel()
+                raise
+            return stream
+
+        stream = await self._repeatable(lambda: begin, pb.WatchRequest(session=session))
         try:
-            async with asyncio.timeout(self.config.call_timeout_s):
-                if WATCHING not in tuple(await stream.initial_metadata() or ()):
-                    await stream.read()  # raises what the server refused with
             yield self._events(stream)
-        except TimeoutError:
-            raise InfrastructureError(f"environment service at {self.address}: Watch was not answered") from None
         except grpc.aio.AioRpcError as error:
             raise _ours(error, self.address) from None
         finally:

@@ -71,7 +71,7 @@ class _Stream:
             async with asyncio.timeout(timeout_s):
                 response: pb.StepResponse = await answer
         except TimeoutError:
-            raise _failure(grpc.StatusCode.DEADLINE_EXCEEDED, f"no answer within {timeout_s:.1f} s") from None
+            raise failure(grpc.StatusCode.DEADLINE_EXCEEDED, f"no answer within {timeout_s:.1f} s") from None
         finally:
             if self._waiting.pop(number, None) is not None:
                 self._given_up.append(number)
@@ -124,8 +124,9 @@ class _Stream:
         waiting, self._waiting = self._waiting, {}
         for answer in waiting.values():
             if not answer.done():
-                answer.set_exception(_failure(code, why, trailing))
+                answer.set_exception(failure(code, why, trailing))
 
 
-def _failure(code: grpc.StatusCode, why: str, trailing: grpc.aio.Metadata | None = None) -> grpc.aio.AioRpcError:
+def failure(code: grpc.StatusCode, why: str, trailing: grpc.aio.Metadata | None = None) -> grpc.aio.AioRpcError:
+    """Return the error of a call that was not answered, as gRPC would raise it."""
     return grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailing or grpc.aio.Metadata(), details=why)

@@ -102,6 +102,8 @@ class _Request(Generic[T]):
     about: object
     task: asyncio.Task[T]
     waiters: int = 0
+    fetched: bool = False
+    """Somebody knows what came of it."""
 
 
 class NamedRequests(Generic[T]):
@@ -127,14 +129,13 @@ class NamedRequests(Generic[T]):
         elif entry.about != about:
             raise OutOfOrder("this request_id was used already, for another request")
         entry.waiters += 1
-        fetched = False
         try:
             result = await asyncio.shield(entry.task)
-            fetched = True
+            entry.fetched = True
             return result
         finally:
             entry.waiters -= 1
-            if not fetched and not entry.waiters:
+            if not entry.fetched and not entry.waiters:
                 asyncio.get_running_loop().call_later(self._grace_s, self._abandon, name, entry)
 
     def drop(self, name: Hashable) -> None:
@@ -144,7 +145,7 @@ class NamedRequests(Generic[T]):
             self._give_up(entry)
 
     def _abandon(self, name: Hashable, entry: _Request[T]) -> None:
-        if not entry.waiters and self._entries.get(name) is entry:
+        if not entry.fetched and not entry.waiters and self._entries.get(name) is entry:
             self.drop(name)
 
     def _give_up(self, entry: _Request[T]) -> None:

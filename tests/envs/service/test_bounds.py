@@ -102,6 +102,32 @@ async def test_a_named_request_is_carried_out_once_and_undone_when_nobody_wants_
     await eventually(lambda: undone == [0])
 
 
+async def test_a_request_that_is_fetched_by_its_repetition_is_not_undone(eventually):
+    undone: list[str] = []
+    gate = asyncio.Event()
+
+    async def undo(result):
+        undone.append(result)
+
+    async def work():
+        await gate.wait()
+        return "session"
+
+    requests = NamedRequests(grace_s=0.02, undo=undo)
+    lost = asyncio.create_task(requests.run("a", "about", work))
+    await asyncio.sleep(0)
+    lost.cancel()
+    await asyncio.gather(lost, return_exceptions=True)
+    gate.set()
+    assert await requests.run("a", "about", work) == "session"
+    unwanted = asyncio.create_task(requests.run("b", "about", work))
+    await asyncio.sleep(0)
+    unwanted.cancel()
+    await eventually(lambda: undone)  # both graces are over, and the first began before the second
+    assert await requests.run("a", "about", work) == "session"
+    assert undone == ["session"]
+
+
 async def test_work_that_is_cancelled_before_it_began_leaves_its_number_free():
     once: AtMostOnce[bool] = AtMostOnce(grace_s=0)
     begin = asyncio.Event()

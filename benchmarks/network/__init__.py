@@ -1,0 +1,1 @@
+"""Episodes through a network that breaks: `python -m benchmarks.network`."""
