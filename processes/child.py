@@ -20,7 +20,6 @@ from typing import IO, Final, Self
 from rlfactory.processes.errors import ProcessError, ProgramEnded
 from rlfactory.processes.program import MAX_LINE_BYTES
 
-BACKGROUND_NICE: Final = 10
 STOP_TIMEOUT_S: Final = 5.0
 """For a child whose input has ended; then it is killed with all that it started in its session."""
 _TIED: Final = """
@@ -74,14 +73,10 @@ class Child:
         stderr: int | IO[bytes] | None = None,
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
-        background: bool = False,
     ) -> Self:
         """Start a program in a session of its own: Ctrl-C reaches us alone, and we end our children in good order.
 
-        Args:
-            stderr, environment, folder: None: ours.
-            background: it and all that it starts get the time of processors that others leave.
-
+        Args: stderr, environment, folder: None: ours.
         Raises: ProcessError: there is no such program.
         """
         try:
@@ -97,8 +92,6 @@ class Child:
             )
         except OSError as error:
             raise ProcessError(f"{command[0]} cannot be started: {error.strerror}") from error
-        if background:
-            _put_behind(process.pid)
         return cls(process, name)
 
     @property
@@ -152,14 +145,6 @@ class Child:
             except TimeoutError:
                 os.killpg(self.pid, signal.SIGKILL)
         await self.process.wait()
-
-
-def _put_behind(pid: int) -> None:
-    """Have the kernel prefer others to this process; where it may not be asked for that, nothing is lost but time."""
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, pid, BACKGROUND_NICE)
-    with contextlib.suppress(OSError):  # sessions share time evenly where sched(7) groups them, whatever is in them
-        Path(f"/proc/{pid}/autogroup").write_text(str(BACKGROUND_NICE))
 
 
 def _resident_bytes(pid: int) -> int:

@@ -185,7 +185,7 @@ class Sandboxes:
         """Raises: ProcessError."""
         if self.config.unsafe_local:
             environment = {"PATH": os.defpath, "LANG": "C.UTF-8"}
-            return await Child.start(*LOCAL, name="sandbox", stderr=DEVNULL, environment=environment, background=True)
+            return await Child.start(*LOCAL, name="sandbox", stderr=DEVNULL, environment=environment)
         return await Container.start(await self._connected(), self.config.spec(suite), quiet=True)
 
     async def _connected(self) -> DockerEngine:

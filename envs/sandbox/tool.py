@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rlfactory.envs.api.errors import InfrastructureError
-from rlfactory.envs.api.types import JSON, ToolSchema
+from rlfactory.envs.api.types import JSON, ToolCall, ToolResult, ToolSchema, ToolStatus
 from rlfactory.envs.sandbox.sandboxes import GRACE_S, Interpreter, Ran, RunStatus, Sandboxes
 from rlfactory.envs.tools.arguments import read_text, refuse_unknown
 from rlfactory.envs.tools.tool import CallContext, Tool, ToolContext, ToolError
@@ -14,6 +14,10 @@ from rlfactory.envs.tools.tool import CallContext, Tool, ToolContext, ToolError
 MAX_CODE_CHARS: Final = 40_000
 CODE_TIMEOUT_S: Final = 10.0
 NO_OUTPUT: Final = "(no output)"
+GONE: Final = "variables are gone"
+"""The end of what is told of code that cost the session its interpreter."""
+MAX_FATE_CHARS: Final = 200
+"""Where that stands."""
 
 PYTHON_SCHEMA: Final = ToolSchema(
     name="python",
@@ -35,6 +39,8 @@ class PythonTool(Tool):
 
     schema = PYTHON_SCHEMA
     resource = "python"
+    lives_on = True
+    acts_outside = False
     keeps_deadline = False
 
     def __init__(
@@ -78,6 +84,17 @@ class PythonTool(Tool):
             self._interpreter = await self._sandboxes.open(self._suite)
         return self._interpreter
 
+    def recall(self, calls: Sequence[tuple[ToolCall, ToolResult]]) -> None:
+        """Have the first call run the code again whose variables there were."""
+        for call, result in calls:
+            not_run = result.status is ToolStatus.TIMEOUT and result.text.startswith("not run")
+            ran = result.status in (ToolStatus.OK, ToolStatus.ERROR, ToolStatus.TIMEOUT) and not not_run
+            if ran and GONE in result.text[-MAX_FATE_CHARS:]:
+                self._history = []
+            elif ran:
+                self._history.append(read_text(call.arguments, "code", max_chars=MAX_CODE_CHARS))
+        self._replayed = not self._history
+
     def fork(self, context: ToolContext) -> PythonTool:
         """Return a tool whose first call runs the code of this one again: an interpreter cannot be copied."""
         return PythonTool(context, suite=self._suite, timeout_s=self._timeout_s, history=self._history)
@@ -94,7 +111,7 @@ def _told(ran: Ran, timeout_s: float) -> str:
         case RunStatus.OK:
             return output or NO_OUTPUT
         case RunStatus.TIMEOUT:
-            fate = "kept" if ran.kept else "gone"
-            raise TimeoutError(f"{output}\n[stopped after {timeout_s:g} seconds; variables are {fate}]".lstrip())
+            fate = "variables are kept" if ran.kept else GONE
+            raise TimeoutError(f"{output}\n[stopped after {timeout_s:g} seconds; {fate}]".lstrip())
         case RunStatus.ERROR | RunStatus.ENDED:
             raise ToolError(output)

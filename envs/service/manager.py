@@ -31,6 +31,7 @@ from rlfactory.envs.service.goldens import EpisodeKey, Goldens
 from rlfactory.envs.service.idempotency import NamedRequests, checked_id
 from rlfactory.envs.service.limits import Limits, bounded, share
 from rlfactory.envs.service.metrics import ServiceMetrics
+from rlfactory.envs.service.restart.journal import Journal
 from rlfactory.envs.service.services import TENANT, Services
 from rlfactory.envs.service.session import Episode, HeldPhone, Session, StoredStep
 from rlfactory.envs.tasks.provenance import build, task_digest
@@ -78,11 +79,12 @@ class SessionManager:
         runtime: ToolRuntime | None = None,
         services: Services | None = None,
         tenants: int = 1,
+        journal: Journal | None = None,
     ) -> None:
         """`pool` is None for a service without phones, which refuses tasks that need one.
 
         `tenants` share the service: none of them can take all of its sessions or watchers.
-        `runtime` and `services` are open, and closed by who opened them.
+        `runtime`, `services` and `journal` are open, and closed by who opened them.
         """
         self.tasks = tasks
         self.pool = pool
@@ -92,10 +94,11 @@ class SessionManager:
         self.metrics = metrics or ServiceMetrics()
         self.draining = False
         self._max_of_tenant = share(limits.max_sessions, tenants)
-        self._tools = tools
+        self.tools = tools
         self._rubric = rubric or Rubric()
         self._runtime = runtime or ToolRuntime()
         self._services = services or Services()
+        self._journal = journal or Journal()
         self._goldens = Goldens(capacity=limits.max_goldens)
         self._open: dict[str, _OpenSession] = {}
         self._opening: Counter[str] = Counter()
@@ -112,6 +115,7 @@ class SessionManager:
 
     async def __aexit__(self, *_: object) -> None:
         self.draining = True
+        self._journal.close()  # what is open now may go on in the next process
         await asyncio.gather(*(self.close(session_id, why="the service stops") for session_id in tuple(self._open)))
         await asyncio.gather(*self._closing)
         self.events.close()
@@ -153,15 +157,16 @@ class SessionManager:
         return await self._requests.run((TENANT.get(), checked_id(request_id)), about, work)
 
     async def _reset(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> ResetResult:
-        episode = await self._episode(task, seed, split, options, client)
+        episode = await self.episode(task, seed, split, options, client)
         with self._room_for(1):
             session = await self._begin(episode)
-            self._admit(session)
+            self.admit(session)
         self.counters["resets"] += 1
         self._emit("reset", session.id, f"{task} seed {seed} {split} {options.group}".rstrip())
         return self._introduce(session)
 
-    async def _episode(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> Episode:
+    async def episode(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> Episode:
+        """Draw what a session is about. Raises: UnknownName, TaskError: see `reset`."""
         async with self._drawing:  # drawing may take a while: databases are made, and questions drawn again
             drawn = await in_thread(lambda: self.tasks.draw(task, seed=seed, split=split))
         if drawn.needs_device and self.pool is None:
@@ -176,6 +181,7 @@ class SessionManager:
             rubric=self._rubric,
             runtime=self._runtime,
             services=self._services,
+            journal=self._journal,
         )
 
     async def _begin(self, episode: Episode) -> Session:
@@ -186,7 +192,7 @@ class SessionManager:
             session = Session(_new_id(), episode, phone, listener=self)
             problem = ""
             try:
-                await session.begin(self._tools)
+                await session.begin(self.tools)
                 if self._goldens.agrees(episode.key, session.state_hash):
                     return session
                 problem = "the state after setup is not the one that this episode began with before"
@@ -265,7 +271,7 @@ class SessionManager:
         with self._room_for(n):
             children = await self._forked(parent, n)
             for child in children:
-                self._admit(child)
+                self.admit(child, parent=session_id)
         self._touch(session_id)
         self.counters["forks"] += n
         self._emit("fork", session_id, f"into {', '.join(child.id for child in children)}")
@@ -350,6 +356,7 @@ class SessionManager:
         """See `rlfactory.envs.service.session.Listener`."""
         self.counters["void_episodes"] += 1
         self.counters["infra_failures"] += error.blame is Blame.INFRASTRUCTURE
+        self._journal.lost(session_id)
         self._emit("failure", session_id, f"{error.reason}: {error}")
 
     def renew(self, session_id: str) -> float:
@@ -371,6 +378,7 @@ class SessionManager:
         if held.timer is not None:
             held.timer.cancel()
         self.counters["closes"] += 1
+        self._journal.closed(session_id)
         self.events.emit("close", session_id, why, tenant=held.tenant)
         await asyncio.shield(self._keep(held.session.close()))
 
@@ -419,9 +427,11 @@ class SessionManager:
         finally:
             self._opening[tenant] -= n
 
-    def _admit(self, session: Session) -> None:
+    def admit(self, session: Session, *, parent: str = "") -> None:
+        """Let this tenant use a session that has begun."""
         lease_s = session.episode.options.lease_s
         self._open[session.id] = _OpenSession(session=session, tenant=TENANT.get(), lease_s=lease_s)
+        self._journal.begun(session.saved(TENANT.get()), parent=parent)
         self._touch(session.id)
 
     def _touch(self, session_id: str) -> float:

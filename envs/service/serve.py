@@ -83,6 +83,7 @@ def server_config(options: ServeOptions) -> ServerConfig:
             tool_cache=CacheConfig(path=options.tool_cache),
             recorded_answers=read_answers(options.answers) if options.answers else {},
             trust=files.load(token=token_from_environment()),
+            journal=options.journal,
         )
     except ValueError as error:
         raise TaskError(str(error)) from None

@@ -81,6 +81,10 @@ class ServeOptions:
     drain_s: Annotated[
         float, typer.Option(min=0, max=MAX_DRAIN_S, help="How long calls under way may go on at the end.")
     ] = 5.0
+    journal: Annotated[
+        Path | None,
+        typer.Option(help="A file by which text-only sessions outlive the service."),
+    ] = None
     metrics_port: Annotated[
         int, typer.Option(min=-1, max=65535, help="Prometheus metrics over HTTP on loopback. 0: a free one, -1: none.")
     ] = -1

@@ -9,6 +9,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import grpc
@@ -25,6 +26,8 @@ from rlfactory.envs.service.authentication import TokenInterceptor
 from rlfactory.envs.service.limits import Limits, share
 from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.metrics import ServiceMetrics
+from rlfactory.envs.service.restart.journal import Journal
+from rlfactory.envs.service.restart.resume import resume_sessions
 from rlfactory.envs.service.servicer import EnvService
 from rlfactory.envs.service.services import Services
 from rlfactory.envs.service.watchdog import Watchdog
@@ -77,6 +80,8 @@ class ServerConfig:
     """By call id: what a replay's calls of tools that are not deterministic are answered with."""
     limits: Limits = field(default_factory=Limits)
     trust: ServerTrust = field(default_factory=ServerTrust)
+    journal: Path | None = None
+    """A file by which sessions without phones go on when the service is started again; None: they end with it."""
 
     def __post_init__(self) -> None:
         self.trust.require_safe(self.host)
@@ -177,6 +182,7 @@ async def serving(
     Raises:
         AddressInUse: the port is taken.
         DeviceError: not one phone could be started.
+        TaskError: the journal cannot be used.
     """
     async with contextlib.AsyncExitStack() as stack:
         await asyncio.to_thread(build)  # asks git, once
@@ -188,6 +194,7 @@ async def serving(
             await _warm_up(held)
             stack.push_async_callback(_drain, held, timeout_s=config.drain_s)
         shared = await stack.enter_async_context(services or Services())
+        journal = stack.enter_context(contextlib.closing(Journal(config.journal)))
         runtime = await stack.enter_async_context(
             tool_runtime(
                 config.tool_calls,
@@ -207,8 +214,10 @@ async def serving(
                 runtime=runtime,
                 services=shared,
                 tenants=config.trust.parties,
+                journal=journal,
             )
         )
+        await resume_sessions(manager, journal)
         await stack.enter_async_context(Watchdog(metrics))
         server = EnvServer(manager, config)
         await server.start()

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
@@ -44,6 +44,7 @@ from rlfactory.envs.service.goldens import EpisodeKey
 from rlfactory.envs.service.idempotency import AtMostOnce
 from rlfactory.envs.service.limits import Limits
 from rlfactory.envs.service.observer import PhoneObserver, SentImages
+from rlfactory.envs.service.restart.journal import Journal, SavedSession, SavedTurn
 from rlfactory.envs.service.services import SESSION, Services
 from rlfactory.envs.tasks.task import Outcome, PlayedCall, Task
 from rlfactory.envs.tools.registry import ToolRegistry
@@ -89,6 +90,8 @@ class Episode:
     """Shared by all sessions of a service: carries out their calls."""
     services: Services
     """Shared, too: what tools and verdicts stand on."""
+    journal: Journal
+    """Where turns are written down before their callers are told of them."""
 
 
 class GiveBack(Protocol):
@@ -201,6 +204,44 @@ class Session:
         context = self._tool_context()
         self._tools.update({name: tool.fork(context) for name, tool in parent._tools.items()})
 
+    async def resume(self, tools: ToolRegistry, turns: Iterable[SavedTurn]) -> None:
+        """Be as after these turns, which another process has played.
+
+        Raises: InfrastructureError: what the last one did is unknown. RLFactoryError: as `begin`.
+        """
+        await self.begin(tools)
+        last: SavedTurn | None = None
+        played: dict[str, list[tuple[ToolCall, ToolResult]]] = {}
+        for last in turns:
+            if last.result is None:
+                raise InfrastructureError(f"step {self.turns + 1} was under way when the service ended")
+            self.turns += 1
+            self._keep_calls(last.calls, last.result.results)
+            for call, result in zip(last.calls, last.result.results, strict=True):
+                played.setdefault(call.name, []).append((call, result))
+        for name, calls in played.items():
+            if name in self._tools:
+                self._tools[name].recall(calls)
+        if last is not None and last.result is not None:
+            self._reward, self.state = last.result.reward, last.result.state
+            stored = StoredStep(result=last.result, with_bytes=False)
+            self._once = AtMostOnce(done=self.turns - 1, grace_s=self.episode.limits.orphan_grace_s)
+            await self._once.run(self.turns, last.fingerprint, lambda: _told_again(stored))
+
+    def saved(self, tenant: str) -> SavedSession:
+        """Return what another process needs to go on with it, beside its turns."""
+        episode = self.episode
+        return SavedSession(
+            id=self.id,
+            tenant=tenant,
+            client=episode.client,
+            task=episode.key.task,
+            seed=episode.key.seed,
+            split=episode.key.split,
+            options=episode.options,
+            lives_on=not self.phone and self.void is None and all(tool.lives_on for tool in self._tools.values()),
+        )
+
     def _make_tools(self, tools: ToolRegistry) -> None:
         context = self._tool_context()
         own = self.episode.task.own_tools()
@@ -267,7 +308,7 @@ class Session:
         fingerprint = hashlib.sha256(said.encode()).digest()
         if self._once.is_new(seq):
             self._said_chars = len(said)
-        return await self._once.run(seq, fingerprint, lambda: self._play_or_void(seq, calls))
+        return await self._once.run(seq, fingerprint, lambda: self._play_or_void(seq, calls, fingerprint))
 
     def _keep_calls(self, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> None:
         """Remember what was played, for verdicts; of what goes beyond a session's share, the beginning."""
@@ -289,22 +330,26 @@ class Session:
         if self.void is not None:
             raise self.void.with_traceback(None)
 
-    async def _play_or_void(self, seq: int, calls: Sequence[ToolCall]) -> StoredStep:
+    async def _play_or_void(self, seq: int, calls: Sequence[ToolCall], fingerprint: bytes) -> StoredStep:
         begun = False
         SESSION.set(self.id)
         try:
             async with self.lock:
                 begun = True
-                return await self._play(calls)
+                if any(each.name in self._tools and self._tools[each.name].acts_outside for each in calls):
+                    self.episode.journal.turn_begins(self.id, seq)
+                stored = await self._play(calls)
+                self.episode.journal.turn_played(self.id, seq, fingerprint, calls, stored.result)
+                return stored
         except DeviceError as error:
-            raise self._end_as_void(device_failure(error, f"step {seq}"), problem=str(error)) from error
+            raise self.end_as_void(device_failure(error, f"step {seq}"), problem=str(error)) from error
         except asyncio.CancelledError:
             if not begun and not self._closing:
                 raise  # nothing was done, and nothing is unknown
             reason = InfrastructureError(f"step {seq} was cancelled; what it did is unknown")
-            raise self._end_as_void(reason) from None
+            raise self.end_as_void(reason) from None
         except RLFactoryError as error:
-            raise self._end_as_void(error) from None
+            raise self.end_as_void(error) from None
 
     async def _play(self, calls: Sequence[ToolCall]) -> StoredStep:
         started = time.perf_counter()
@@ -376,7 +421,8 @@ class Session:
 
     # --- ending ------------------------------------------------------------------------------------------------------
 
-    def _end_as_void(self, error: RLFactoryError, *, problem: str = "") -> RLFactoryError:
+    def end_as_void(self, error: RLFactoryError, *, problem: str = "") -> RLFactoryError:
+        """Let the episode count for nothing; each further step raises this error, which is returned."""
         self.void = error
         self._return_phone(problem)
         if not self._closing:
@@ -397,6 +443,10 @@ class Session:
                     await tool.close()
         finally:
             self._return_phone(problem)
+
+
+async def _told_again(stored: StoredStep) -> StoredStep:
+    return stored
 
 
 @contextmanager

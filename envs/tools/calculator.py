@@ -184,6 +184,8 @@ class CalculatorTool(Tool):
 
     schema = CALCULATOR_SCHEMA
     policy = ToolPolicy(pure=True)
+    lives_on = True
+    acts_outside = False
 
     def __init__(self, context: ToolContext) -> None:
         return

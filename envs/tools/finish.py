@@ -31,6 +31,8 @@ class FinishTool(Tool):
 
     schema = FINISH_SCHEMA
     ends_episode = True
+    lives_on = True
+    acts_outside = False
     policy = ToolPolicy(deterministic=True)
 
     def __init__(self, context: ToolContext) -> None:

@@ -146,9 +146,12 @@ def _complaints(error: ValidationError) -> str:
 class FunctionTool(Tool):
     """Calls a function. It has no state, so forks share it."""
 
+    lives_on = True
+
     def __init__(self, function: Callable[..., Any], signature: Signature, policy: ToolPolicy) -> None:
         self.schema = signature.schema
         self.policy = policy
+        self.acts_outside = not (policy.pure or policy.idempotent)
         self._function = function
         self._signature = signature
 

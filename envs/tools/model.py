@@ -47,6 +47,9 @@ class ModelConfig:
 class ModelTool(Tool):
     """Asks one question at a time; sessions and forks share the connections."""
 
+    lives_on = True
+    acts_outside = False
+
     def __init__(self, name: str, config: ModelConfig, policy: ToolPolicy) -> None:
         self.schema = object_schema(
             name,

@@ -6,13 +6,13 @@ To add a tool: subclass `Tool`, give it a schema, and name its factory in `rlfac
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.coordinates import ScreenSize
-from rlfactory.envs.api.types import JSON, CoordinateFrame, ToolSchema
+from rlfactory.envs.api.types import JSON, CoordinateFrame, ToolCall, ToolResult, ToolSchema
 from rlfactory.envs.service.services import Services
 from rlfactory.envs.tools.runtime.policy import DEFAULT_POLICY, ToolPolicy
 
@@ -91,6 +91,10 @@ class Tool(ABC):
     identity: str = ""
     """What a pure tool's answers depend on beside its arguments (the digest of its corpus, say): calls of tools with
     different ones are never taken for equal."""
+    lives_on: bool = False
+    """When the service is started again, a new one stands in for it: it has no state but what `recall` brings back."""
+    acts_outside: bool = True
+    """Calls may change what outlives the service. One that was under way when it died is not made again."""
     keeps_deadline: bool = False
     """The tool ends by `timeout_s` itself. Otherwise the executor cancels it then, and the call's status is TIMEOUT."""
 
@@ -114,6 +118,10 @@ class Tool(ABC):
     @abstractmethod
     def fork(self, context: ToolContext) -> Tool:
         """Return a tool in the same state for a forked session."""
+
+    def recall(self, calls: Sequence[tuple[ToolCall, ToolResult]]) -> None:
+        """Be as after these calls, which another process has carried out (`lives_on`)."""
+        return
 
     async def close(self) -> None:
         """Let go of what the tool holds. Never raises."""

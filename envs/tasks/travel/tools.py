@@ -38,6 +38,9 @@ WEATHER: Final = _schema("get_weather", "Tell the forecast of a city for each da
 class Lookup(Tool):
     """Answers from the market. It has no state, so forks share it."""
 
+    lives_on = True
+    acts_outside = False
+
     def __init__(self, schema: ToolSchema, market: Market, answer: Callable[[Mapping[str, Any]], Any]) -> None:
         self.schema = schema
         self._market = market

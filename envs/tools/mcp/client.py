@@ -222,9 +222,12 @@ class McpServer:
 class McpTool(Tool):
     """One tool of a server. Its state, if it has any, is the server's; sessions share it."""
 
+    lives_on = True
+
     def __init__(self, server: McpServer, name: str, schema: ToolSchema, policy: ToolPolicy) -> None:
         self.schema = schema
         self.policy = policy
+        self.acts_outside = not (policy.pure or policy.idempotent)
         self.identity = server.config.name
         self._server = server
         self._name = name

@@ -47,6 +47,8 @@ class SearchTool(Tool):
     )
 
     policy = ToolPolicy(pure=True)
+    lives_on = True
+    acts_outside = False
 
     def __init__(self, retriever: Retriever, config: SearchToolConfig | None = None) -> None:
         self._retriever = retriever

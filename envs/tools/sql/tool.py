@@ -27,6 +27,9 @@ NAMES: Final[Mapping[Dialect, str]] = {"sqlite": "SQLite", "duckdb": "DuckDB", "
 class SqlTool(Tool):
     """Runs queries on one database."""
 
+    lives_on = True
+    acts_outside = False
+
     def __init__(self, context: ToolContext, database: Database, *, timeout_s: float = QUERY_TIMEOUT_S) -> None:
         """Args: timeout_s: what one query may take, if the step has as much left."""
         self._database = database

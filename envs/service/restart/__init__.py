@@ -1,0 +1,1 @@
+"""What lets sessions go on when the service is started again."""
