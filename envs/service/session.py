@@ -336,6 +336,8 @@ class Session:
         try:
             async with self.lock:
                 begun = True
+                if self.phone is not None:  # it ends with the service
+                    return await self._play(calls)
                 if any(each.name in self._tools and self._tools[each.name].acts_outside for each in calls):
                     self.episode.journal.turn_begins(self.id, seq)
                 stored = await self._play(calls)
