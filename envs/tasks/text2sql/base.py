@@ -13,7 +13,7 @@ from rlfactory.envs.service.services import Services
 from rlfactory.envs.tasks.task import Check, Outcome, Task
 from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tools.sql.compare import Comparison
-from rlfactory.envs.tools.sql.database import Database
+from rlfactory.envs.tools.sql.database import Database, SqliteBytes
 from rlfactory.envs.tools.sql.tool import NAMES, sql_tool
 from rlfactory.envs.tools.tool import ToolFactory
 
@@ -57,6 +57,10 @@ class Text2SqlTask(Task):
     def databases(self) -> Sequence[Database]:
         """The one that the agent queries, then those of the verdict alone."""
         raise NotImplementedError
+
+    def more_databases(self, count: int) -> Sequence[SqliteBytes]:
+        """Return others with the same tables, to try whether the verdict's suffice; () where none can be made."""
+        return ()
 
     @property
     def goal(self) -> str:

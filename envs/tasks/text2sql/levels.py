@@ -14,12 +14,14 @@ from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.task import variant
 from rlfactory.envs.tasks.text2sql.base import Question, Text2SqlTask
 from rlfactory.envs.tasks.text2sql.domains import DOMAINS, Domain
-from rlfactory.envs.tasks.text2sql.generate import database
+from rlfactory.envs.tasks.text2sql.generate import database, pointed
 from rlfactory.envs.tasks.text2sql.questions import LEVELS
 from rlfactory.envs.tools.sql.database import SqliteBytes
 
 HIDDEN: Final = 3
 """Databases that only the verdict sees."""
+POINTED: Final = 16
+"""More of them, pointed at the question's query."""
 MAX_DRAWS: Final = 50
 
 
@@ -49,11 +51,26 @@ class GeneratedTask(Text2SqlTask):
 
     @cached_property
     def databases(self) -> Sequence[SqliteBytes]:
+        at_it = (pointed(self.domain, self.question.gold, f"{self.seed}/{number}") for number in range(POINTED))
+        return (*self._alike, *at_it)
+
+    def more_databases(self, count: int) -> Sequence[SqliteBytes]:
+        return tuple(
+            each
+            for number in range(count)
+            for each in (
+                database(self.domain, f"more/{number}"),
+                pointed(self.domain, self.question.gold, f"more/{number}"),
+            )
+        )
+
+    @cached_property
+    def _alike(self) -> Sequence[SqliteBytes]:
         return tuple(database(self.domain, f"{self.seed}/{number}") for number in range(1 + HIDDEN))
 
     def tells_apart(self) -> bool:
         """Tell whether an answer that was read off the first database fails on another."""
-        answers = [_rows(each, self.question.gold) for each in self.databases]
+        answers = [_rows(each, self.question.gold) for each in self._alike]
         return bool(answers[0]) and any(answer != answers[0] for answer in answers[1:])
 
 

@@ -86,6 +86,9 @@ class TinySqlTask(Text2SqlTask):
     def databases(self) -> Sequence[SqliteBytes]:
         return tuple(self._database(number) for number in range(1 + HIDDEN))
 
+    def more_databases(self, count: int) -> Sequence[SqliteBytes]:
+        return tuple(self._database(1 + HIDDEN + number) for number in range(count))
+
     def _database(self, number: int) -> SqliteBytes:
         rng = random.Random(f"{self.seed}/{number}")
         rows = (
