@@ -12,10 +12,12 @@ from __future__ import annotations
 import errno
 import importlib
 import os
+import shutil
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib import metadata
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -60,10 +62,19 @@ def root(
     """Train vision-language agents that operate Android phones and call tools."""
 
 
+def init(name: Annotated[Path, typer.Argument(help="The folder to make.")]) -> None:
+    """Make a project of one's own: tasks, a tool, a dialect, a recipe, tests."""
+    if name.exists():
+        raise TaskError(f"{name} exists; choose another name")
+    shutil.copytree(Path(__file__).parent / "starter", name, ignore=shutil.ignore_patterns("__pycache__"))
+    print(f"made {name}; go on with: cd {name} && pytest && rlfactory train ./recipe.yaml")
+
+
 def build_app() -> typer.Typer:
     """Return the command line with the commands of the three packages."""
     app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
     app.callback()(root)
+    app.command()(init)
     for module in MOUNTS:
         app.add_typer(importlib.import_module(module).app)
     return app

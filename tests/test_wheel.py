@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,14 @@ def test_the_plugin_that_verl_loads_is_ours_and_not_a_module_of_the_user(project
         "print(find_spec(plugin).origin)"
     )
     assert Path(run(project, sys.executable, "-c", code).strip()).is_relative_to(project / "installed")
+
+
+def test_a_new_project_passes_its_tests_and_its_recipe_composes(project):
+    made = project / "made"
+    run(project, str(project / "installed/bin/rlfactory"), "init", str(made))
+    quick = (*("-p", "no:cacheprovider", "-q", "-k", "0 or around"), f"--rootdir={made}", str(made))
+    assert "3 passed" in run(project, sys.executable, "-m", "pytest", *quick)
+    if find_spec("verl"):
+        code = "import sys; from rlfactory.trainer.run.recipe import compose_recipe; print(compose_recipe(sys.argv[1]))"
+        composed = run(project, sys.executable, "-c", code, str(made / "recipe.yaml"))
+        assert f"'dialect': '{made}/dialect.py:POLITE'" in composed

@@ -55,6 +55,7 @@ def evaluate_policy(
     tasks_file: Annotated[
         list[Path] | None, typer.Option(help="A Python file of tasks; again for more. With --address: for the oracle.")
     ] = None,
+    tools_file: Annotated[Path | None, typer.Option(help="Of tools; without --address.")] = None,
     split: Annotated[Literal["train", "validation", "test"], typer.Option(help="Which parameters.")] = "validation",
     episodes: Annotated[int, typer.Option(min=1, help="Distinct (task, seed) pairs.")] = 100,
     attempts: Annotated[int, typer.Option(min=1, help="Of each pair, for pass@k.")] = 1,
@@ -103,7 +104,7 @@ def evaluate_policy(
     )
     trust = files.load(token=token_from_environment()) if address else None
     count = min(concurrency, episodes * attempts)
-    service = address or phones_for(player, screen, count=count, task_files=files_of_tasks)
+    service = address or phones_for(player, screen, count=count, task_files=files_of_tasks, tools_file=tools_file)
     result = asyncio.run(run_evaluation(player, config, service=service, trust=trust, out=out, quiet=as_json))
     show(result, out=out, as_json=as_json)
 

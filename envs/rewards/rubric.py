@@ -38,12 +38,16 @@ class Verdict:
     """What it was formed from: answer, calls, scores."""
 
 
+ALWAYS_ALLOWED: Final = ("foreground",)
+"""Looking around is no side effect."""
+
+
 class Judge:
     """Judges one episode of a task. Pure: it reads what it is given."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        self._allowed = _any_of(task.allowed())
+        self._allowed = _any_of((*ALWAYS_ALLOWED, *task.allowed()))
 
     def verdict(self, outcome: Outcome) -> Verdict:
         """Return the verdict on the state as it is now."""

@@ -83,10 +83,11 @@ def lives(process: psutil.Process) -> bool:
 
 
 async def test_lines_go_to_and_fro_until_it_ends() -> None:
-    child = await Child.start(sys.executable, "-c", "print(input()[::-1])", name="echo")
+    child = await Child.start(sys.executable, "-c", "print(input()[::-1], flush=True); input()", name="echo")
     await child.send(b"abc\n")
     assert await child.receive() == b"cba"
     assert await child.memory_bytes() > 0
+    await child.send(b"enough\n")
     with pytest.raises(ProgramEnded, match="its process ended"):
         await child.receive()
     await child.stop(patience_s=0)

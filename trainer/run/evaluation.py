@@ -81,13 +81,15 @@ def _checkpoint(rest: str, config: PolicyConfig) -> Policy:
     return CheckpointPolicy(folder=folder, config=config)
 
 
-def phones_for(policy: Policy, screen: str, *, count: int, task_files: tuple[Path, ...] = ()) -> ServiceConfig:
+def phones_for(
+    policy: Policy, screen: str, *, count: int, task_files: tuple[Path, ...] = (), tools_file: Path | None = None
+) -> ServiceConfig:
     """Return a service whose phones have the screen that is asked for, or that the policy learnt on.
 
     Raises: TaskError: the text is no screen.
     """
 
-    config = ServiceConfig(phones=count, task_files=task_files)
+    config = ServiceConfig(phones=count, task_files=task_files, tools_file=tools_file)
     if screen:
         found = re.fullmatch(r"(\d+)x(\d+)", screen)
         if not found:

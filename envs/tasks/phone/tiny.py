@@ -16,7 +16,7 @@ from typing import ClassVar, Final, Self
 
 from rlfactory.emulators.device.device import Device, ImageSpec, Tap
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone.base import ALWAYS_ALLOWED, run
+from rlfactory.envs.tasks.phone.base import run
 from rlfactory.envs.tasks.task import Check, Outcome, Task, variant
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
@@ -130,7 +130,7 @@ class KnobTask(Task):
         )
 
     def allowed(self) -> Sequence[str]:
-        return (*ALWAYS_ALLOWED, self.knob.key, *(knob.key for knob in self.knob.takes))
+        return (self.knob.key, *(knob.key for knob in self.knob.takes))
 
     async def solve(self, ui: UiDriver) -> None:
         if self.start != self.wanted:

@@ -187,7 +187,7 @@ class Impatient:
 
 
 def busy_connections() -> int:
-    connections = [each for each in gc.get_objects() if isinstance(each, http11.AsyncHTTP11Connection)]
+    connections = [each for each in gc.get_objects() if type(each) is http11.AsyncHTTP11Connection]
     return sum(not (each.is_idle() or each.is_closed()) for each in connections)
 
 
