@@ -50,6 +50,8 @@ SWEEP_S: Final = 1.0
 SWEEP_PAUSE_S: Final = 0.005
 REAP_S: Final = 0.2
 """How often processes that the code has orphaned are buried while it runs: they count to its limit."""
+PR_SET_PDEATHSIG: Final = 1
+"""Of prctl(2): the signal that comes when the parent dies."""
 PR_SET_DUMPABLE: Final = 4
 """Of prctl(2). At 0 only the superuser may look into /proc/PID, or trace the process."""
 REPLY_NUMBER: Final = 3
@@ -93,7 +95,7 @@ class Supervisor:
         if kept:
             self._signal(signal.SIGSTOP)
         else:
-            self._end()
+            self.end()
         self._sweep()
         if kept and self._child is None:
             kept = False
@@ -131,7 +133,7 @@ class Supervisor:
             ready, _, _ = select.select([self._reply, self._caller], [], [], max(0.0, min(left_s, REAP_S)))
             self._bury(_processes() if self._alone else ())
             if self._caller in ready:  # nobody speaks while a call runs, so this is the end
-                self._end()
+                self.end()
                 self._sweep()
                 os._exit(0)
             if self._reply in ready:
@@ -170,7 +172,8 @@ class Supervisor:
             return f"the interpreter ended with exit status {code}: {reason}; its variables are gone"
         return "the interpreter does not answer any more; its variables are gone"
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """End the child and what is of its session."""
         if self._child is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._child.pid, signal.SIGKILL)
@@ -206,7 +209,12 @@ class Supervisor:
             killed |= strangers
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
-        self._end()
+        self.end()
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value)
 
 
 def _processes() -> list[int]:
@@ -232,8 +240,7 @@ def _head_and_tail(output: IO[bytes]) -> str:
 
 def supervise(*, alone: bool) -> None:
     """Answer requests until standard input ends."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0)
+    _prctl(PR_SET_DUMPABLE, 0)
     folder = tempfile.mkdtemp(prefix="session-")
     os.chdir(folder)
     supervisor = Supervisor(alone=alone, caller=sys.stdin.fileno())
@@ -245,6 +252,7 @@ def supervise(*, alone: bool) -> None:
         answer = {**supervisor.answer(request), "nonce": request.get("nonce")}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
+    supervisor.end()
 
 
 # --- the child -------------------------------------------------------------------------------------------------------
@@ -252,6 +260,7 @@ def supervise(*, alone: bool) -> None:
 
 def run_child(reply: int) -> None:
     """Run code that comes on standard input, in one namespace."""
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # a stopped process would not see that its input ends
     os.dup2(reply, REPLY_NUMBER, inheritable=False)
     if reply != REPLY_NUMBER:
         os.close(reply)

@@ -193,6 +193,18 @@ async def test_spares_are_started_ahead_and_end_with_all_others(eventually):
     assert _interpreters() == []
 
 
+@pytest.mark.parametrize("how", ["closed", "killed"])
+async def test_nothing_is_left_of_code_that_stands_still(how, sandboxes, python):
+    await python.run("x = 1", timeout_s=10)
+    supervisor, child = sorted(_interpreters(), key=lambda process: process.pid)
+    if how == "killed":
+        supervisor.kill()
+    else:
+        await sandboxes.close()
+    _, alive = await asyncio.to_thread(psutil.wait_procs, [supervisor, child], timeout=20)
+    assert alive == []
+
+
 def _interpreters() -> list[psutil.Process]:
     found = []
     for process in psutil.Process().children(recursive=True):
