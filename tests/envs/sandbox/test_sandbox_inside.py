@@ -51,7 +51,7 @@ def test_the_supervisor_keeps_one_child_and_replaces_it():
         flood = supervisor.answer({"code": "print('x' * 50_000_000)", "timeout_s": 20})
         assert "bytes cut ...]" in flood["output"] and "no more can be written" in flood["output"]
     finally:
-        supervisor._end()
+        supervisor.end()
         os.close(caller)
         os.close(other_end)
 
