@@ -35,6 +35,8 @@ class DockerConfig:
 
     image: str = SIMULATOR_IMAGE
     engine_url: str = DEFAULT_URL
+    runtime: str = ""
+    """Of the containers; "" is the engine's default."""
     phones_per_container: int = 8
     limits: ContainerLimits | None = None
     """None: by the number of phones."""
@@ -65,7 +67,9 @@ class DockerSource(HostedSource):
     async def _start_container(self) -> HostClient:
         async with self._opening:
             if self._engine is None:
-                self._engine = await asyncio.to_thread(DockerEngine, self._docker.engine_url)
+                self._engine = await asyncio.to_thread(
+                    DockerEngine, self._docker.engine_url, runtime=self._docker.runtime
+                )
                 self._reaping = asyncio.create_task(asyncio.to_thread(_reap, self._engine), name="reap")
         container = await Container.start(self._engine, self._docker.spec)
         return await HostClient.ready(container, container.address)

@@ -28,7 +28,9 @@ class PhonesConfig:
     phones_per_host: int = 16
     """That share a process (`adb`) or a container (`docker`): they fail together, and can be forked into each other."""
     image: str = "rlfactory-simulator"
-    """Of the containers, with `docker`; so is the next."""
+    """Of the containers, with `docker`; so are the next two."""
+    runtime: str = ""
+    """Such as gVisor's `runsc`; "" is the engine's default."""
     engine_url: str = ""
     """Of the Docker engine; "": its socket on this machine."""
     serials: tuple[str, ...] = ()
@@ -62,7 +64,9 @@ def phone_source(config: PhonesConfig) -> PhoneSource:
         case SourceKind.ADB:
             return ProcessSource(phone, phones_per_host=config.phones_per_host)
         case SourceKind.DOCKER:
-            docker = DockerConfig(image=config.image, phones_per_container=config.phones_per_host)
+            docker = DockerConfig(
+                image=config.image, phones_per_container=config.phones_per_host, runtime=config.runtime
+            )
             return DockerSource(phone, replace(docker, engine_url=config.engine_url or docker.engine_url))
         case SourceKind.ATTACHED:
             return AttachedSource(config.serials, adb_port=config.adb_port, discovery=config.discovery)

@@ -21,6 +21,8 @@ class SandboxConfig:
 
     image: str = SANDBOX_IMAGE
     engine_url: str = DEFAULT_URL
+    runtime: str = ""
+    """Of the containers; "" is the engine's default."""
     limits: ContainerLimits = field(
         default_factory=lambda: ContainerLimits(memory_mb=512, pids=64, cpus=1.0, tmp_mb=64)
     )

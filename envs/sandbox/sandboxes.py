@@ -198,7 +198,7 @@ class Sandboxes:
 def _connect(config: SandboxConfig) -> DockerEngine:
     """Raises: TaskError."""
     try:
-        engine = DockerEngine(config.engine_url)
+        engine = DockerEngine(config.engine_url, runtime=config.runtime)
         try:
             engine.require_image(config.image)
             engine.reap()

@@ -54,6 +54,7 @@ def phones_config(options: ServeOptions) -> PhonesConfig:
             spares=0 if options.serial else options.spares,  # attached phones are as many as they are
             phones_per_host=options.phones_per_host,
             image=options.image,
+            runtime=options.runtime,
             engine_url=options.docker_host,
             width_px=options.width,
             height_px=options.height,
@@ -91,7 +92,9 @@ def server_config(options: ServeOptions) -> ServerConfig:
 
 def sandbox_config(options: ServeOptions, *, tenants: int) -> SandboxConfig:
     """Return where code of models runs. Raises: TaskError."""
-    config = SandboxConfig(unsafe_local=options.unsafe_local, allow=allow_lists(options.allow or ()))
+    config = SandboxConfig(
+        runtime=options.runtime, unsafe_local=options.unsafe_local, allow=allow_lists(options.allow or ())
+    )
     return replace(config, max_open_of_tenant=share(config.max_open, tenants))
 
 

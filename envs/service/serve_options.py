@@ -72,6 +72,9 @@ class ServeOptions:
         int, typer.Option(min=0, max=65535, help="Transport attached: of the adb server. 0: our own, for HOST:PORT.")
     ] = 5037
     image: Annotated[str, typer.Option(help="Transport docker: of the phones' containers.")] = "rlfactory-simulator"
+    runtime: Annotated[
+        str, typer.Option(help="Of containers, phones' and sandboxes': runsc for gVisor; empty: the engine's default.")
+    ] = ""
     docker_host: Annotated[
         str, typer.Option(envvar="DOCKER_HOST", help="The Docker engine; empty: this machine's socket.")
     ] = ""

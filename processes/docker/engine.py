@@ -19,8 +19,9 @@ from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import LogConfig
 
 from rlfactory.processes.docker.connection import DEFAULT_URL, connect, told
-from rlfactory.processes.docker.guard import HOST_ROOT, RAISE, bridge_name
+from rlfactory.processes.docker.guard import HOST_ROOT, OWN_INTERFACES, bridge_name, raised_around, raised_on_host
 from rlfactory.processes.docker.owner import Owner
+from rlfactory.processes.docker.seccomp import PROFILE
 from rlfactory.processes.docker.spec import (
     EGRESS_IMAGE,
     EGRESS_KIND,
@@ -56,10 +57,17 @@ class Cell:
 class DockerEngine:
     """One Docker engine. A context manager that closes its connections."""
 
-    def __init__(self, url: str = DEFAULT_URL, *, timeout_s: float = 60.0) -> None:
-        """Raises: EngineUnavailable: nothing answers there."""
+    def __init__(self, url: str = DEFAULT_URL, *, runtime: str = "", timeout_s: float = 60.0) -> None:
+        """Args: runtime: of the containers, such as gVisor's `runsc`; "" is the engine's default.
+
+        Raises: EngineUnavailable: nothing answers there. EngineError: it has no such runtime.
+        """
         self._docker = connect(url, timeout_s=timeout_s)
         self._api = self._docker.api
+        self._runtime = runtime
+        if runtime and runtime not in (known := self.runtimes()):
+            self.close()
+            raise EngineError(f"the Docker engine has no runtime {runtime!r}; it has: {', '.join(known)}")
         self._owner = Owner.this_process()
         self._self_id = self._own_container()
         self._guarded = False
@@ -118,7 +126,7 @@ class DockerEngine:
         hardening = (
             {"privileged": True}
             if spec.privileged
-            else {"cap_drop": ["ALL"], "security_opt": ["no-new-privileges"], "read_only": spec.read_only}
+            else {"cap_drop": ["ALL"], "security_opt": _no_more(ours=spec.read_only), "read_only": spec.read_only}
         )
         container = self._api.create_container(
             spec.image,
@@ -131,6 +139,7 @@ class DockerEngine:
             healthcheck={"test": ["NONE"]} if attach else None,  # a process each time; whoever holds it asks it anyway
             host_config=self._api.create_host_config(
                 init=spec.init,
+                runtime=self._runtime or None,
                 auto_remove=attach,
                 network_mode=network if spec.network else "none",
                 dns=["127.0.0.1"],  # else older engines look up names of the world for it (CVE-2024-29018)
@@ -165,7 +174,7 @@ class DockerEngine:
             return {}
         self.require_image(EGRESS_IMAGE)
         limits = {"mem_limit": "128m", "memswap_limit": "128m", "pids_limit": 64}
-        hardening = {"cap_drop": ["ALL"], "security_opt": ["no-new-privileges"], "read_only": True}
+        hardening = {"cap_drop": ["ALL"], "security_opt": _no_more(ours=True), "read_only": True}
         proxy = self._api.create_container(
             EGRESS_IMAGE,
             [f"--allow={rule}" for rule in spec.allow],
@@ -180,9 +189,7 @@ class DockerEngine:
         return dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), url)
 
     def _guard(self, image: str) -> None:
-        """Keep what we are about to start from this machine, unless it will have no way to it."""
-        if self._self_id:
-            return
+        """Keep what we are about to start from this machine or, where we join its network, from ourselves."""
         with self._guarding:
             if not self._guarded:
                 self._raise_guard(image)
@@ -190,21 +197,26 @@ class DockerEngine:
 
     def _raise_guard(self, image: str) -> None:
         """Raises: EngineError."""
+        if self._self_id:
+            network = f"container:{self._self_id}"
+            script = raised_around(each.name for each in OWN_INTERFACES.iterdir())
+        else:
+            network, script = "host", raised_on_host()
         helper = self._api.create_container(
             image,
-            [HOST_ROOT, "sh", "-c", RAISE],
+            [HOST_ROOT, "sh", "-c", script],
             entrypoint="chroot",
             user="0",
             labels=self._labels("guard", Scope.SERVICE),
             host_config=self._api.create_host_config(
-                network_mode="host", cap_add=["NET_ADMIN"], binds=[f"/:{HOST_ROOT}:ro"]
+                network_mode=network, cap_add=["NET_ADMIN"], binds=[f"/:{HOST_ROOT}:ro"]
             ),
         )["Id"]
         try:
             self._api.start(helper)
             if self._api.wait(helper)["StatusCode"]:
                 words = " ".join(self._api.logs(helper).decode("utf-8", "replace").split())
-                raise EngineError(f"no firewall rule keeps containers from this machine: {words}")
+                raise EngineError(f"no firewall rule keeps containers from this machine and its service: {words}")
         finally:
             self._remove_container(helper)
 
@@ -239,6 +251,10 @@ class DockerEngine:
     def version(self) -> str:
         with told("asking its version"):
             return str(self._api.version()["Version"])
+
+    def runtimes(self) -> list[str]:
+        with told("asking for its runtimes"):
+            return sorted(self._api.info()["Runtimes"])
 
     def storage(self) -> Path:
         """Return the folder that the engine keeps images and containers in."""
@@ -380,6 +396,11 @@ def _info(listed: dict[str, Any]) -> CellInfo:
         address=next((each["IPAddress"] for each in networks if each["IPAddress"]), ""),
         phones=int(labels.get(LABEL_PHONES, "0")),
     )
+
+
+def _no_more(*, ours: bool) -> list[str]:
+    """Return what takes rights from a container; a program that is not ours may need more calls of the kernel."""
+    return ["no-new-privileges", *([f"seccomp={PROFILE}"] if ours else [])]
 
 
 def _base_name(image: str) -> str:

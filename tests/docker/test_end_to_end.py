@@ -14,6 +14,7 @@ from rlfactory.envs.service.health import problem_of
 from rlfactory.processes.docker.engine import DockerEngine
 from rlfactory.trainer.record.runlog import RunLog
 from tests.commands import RLFACTORY, SHORT, assert_finished, docker, rlfactory_json, run, train
+from tests.docker.probe import reached
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 SOCKET = Path("/var/run/docker.sock")
@@ -26,6 +27,7 @@ class Service:
     """envd in a container, published on loopback only."""
 
     address: str
+    container: str
     environment: dict[str, str]
     """With the token that opens it."""
 
@@ -47,7 +49,7 @@ def envd(images: DockerEngine, request: pytest.FixtureRequest) -> Iterator[Servi
     try:
         address = docker("port", name, "7000/tcp").splitlines()[0]
         until_serving(address, name)
-        yield Service(address, {"RLFACTORY_TOKEN": token})
+        yield Service(address, name, {"RLFACTORY_TOKEN": token})
     finally:
         docker("rm", "--force", "--volumes", name)
     images.reap()
@@ -63,8 +65,23 @@ def until_serving(address: str, container: str) -> None:
         time.sleep(0.5)
 
 
+def assert_phones_do_not_reach(service: Service, images: DockerEngine) -> None:
+    """The service has joined the networks of its phones' containers: it may call them, and not they it."""
+    host_name = docker("inspect", "--format", "{{.Config.Hostname}}", service.container)
+    addresses = docker(
+        "inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}", service.container
+    ).split()
+    cells = [cell for cell in images.cells() if cell.owner.startswith(host_name)]
+    assert cells and len(addresses) > len(cells)
+    for cell in cells:
+        shared = [address for address in addresses if address.rpartition(".")[0] == cell.address.rpartition(".")[0]]
+        assert shared, "the service is in the network of its phone"
+        assert reached(cell.id, *(f"{address}:7000" for address in addresses)) == set()
+
+
 @pytest.mark.parametrize("envd", [(540, 1200)], indirect=True)
-def test_24_tasks_are_solved_on_phones_in_containers(envd: Service, tmp_path: Path) -> None:
+def test_24_tasks_are_solved_on_phones_in_containers(envd: Service, images: DockerEngine, tmp_path: Path) -> None:
+    assert_phones_do_not_reach(envd, images)
     arguments = ("--policy", "oracle", "--address", envd.address, "--episodes", "24", "--concurrency", "4")
     result = rlfactory_json("eval", *arguments, "--out", str(tmp_path / "run"), environment=envd.environment)
     assert result["failures"] == []

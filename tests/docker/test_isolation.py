@@ -17,35 +17,13 @@ import pytest
 
 from rlfactory.envs.sandbox.config import SandboxConfig
 from rlfactory.envs.sandbox.sandboxes import Sandboxes
-from rlfactory.processes.docker.engine import Cell
+from rlfactory.processes.docker.engine import Cell, DockerEngine
 from rlfactory.processes.docker.spec import CellSpec, Scope
+from rlfactory.processes.errors import EngineError
 from tests.commands import docker, output_of, run
+from tests.docker.probe import PROBE, inside, reached
 
 pytestmark = pytest.mark.docker
-
-PROBE = """
-import json, socket, sys
-found = {}
-for target in sys.argv[1:]:
-    host, _, port = target.rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), timeout=2).close()
-        found[target] = "reached"
-    except OSError as error:
-        found[target] = type(error).__name__
-print(json.dumps(found))
-"""
-
-
-def inside(container: str, *command: str) -> subprocess.CompletedProcess[str]:
-    return run("docker", "exec", container, *command, timeout_s=60)
-
-
-def reached(container: str, *targets: str) -> set[str]:
-    """Return the targets (host:port) that a connection from inside the container reaches."""
-    answer = inside(container, "python3", "-c", PROBE, *targets)
-    assert answer.returncode == 0, answer.stderr
-    return {target for target, what in json.loads(answer.stdout).items() if what == "reached"}
 
 
 @pytest.fixture(scope="module")
@@ -239,3 +217,44 @@ def test_a_fork_bomb_stays_inside(cells):
     assert answer.returncode
     assert processes() < before + 600
     until_open(cells[0].address, 5555)
+
+
+CALLS = """
+import ctypes, errno, json, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+numbers = {"io_uring_setup": 425, "ptrace": 101, "userfaultfd": 323, "keyctl": 250, "add_key": 248, "bpf": 321,
+           "process_vm_readv": 310, "perf_event_open": 298, "unshare": 272, "mount": 165, "shmget": 29, "kcmp": 312,
+           "name_to_handle_at": 303, "seccomp": 317, "pidfd_getfd": 438}
+said = {}
+for name, number in numbers.items():
+    ctypes.set_errno(0)
+    said[name] = errno.errorcode.get(ctypes.get_errno(), "0") if libc.syscall(number, 0, 0, 0, 0, 0) == -1 else "done"
+    said[name] = errno.errorcode.get(ctypes.get_errno(), said[name])
+try:
+    socket.socket(40, socket.SOCK_STREAM)
+    said["vsock"] = "done"
+except OSError as error:
+    said["vsock"] = errno.errorcode[error.errno]
+mounts = [line.split() for line in open("/proc/mounts")]
+writable = [m[1] for m in mounts if "rw" in m[3].split(",") and "noexec" not in m[3].split(",")]
+writable = [path for path in writable if os.path.isdir(path) and os.access(path, os.W_OK)]
+print(json.dumps([sorted(n for n, e in said.items() if e != "EPERM"), writable]))
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="numbers of calls differ")
+def test_code_may_neither_make_calls_that_it_does_not_need_nor_execute_what_it_wrote(cells):
+    """Numbers: Linux' arch/x86/entry/syscalls/syscall_64.tbl."""
+    answer = inside(cells[0].id, "python3", "-c", CALLS)
+    assert json.loads(answer.stdout) == [[], []], answer.stderr
+
+
+def test_the_runtime_of_containers_is_the_one_that_was_asked_for():
+    with DockerEngine(runtime="runc") as engine:
+        cell = engine.make_cell(CellSpec(image="rlfactory-simulator", kind="simulator", scope=Scope.SERVICE))
+        try:
+            assert docker("inspect", "--format", "{{.HostConfig.Runtime}}", cell.id) == "runc"
+        finally:
+            engine.remove_cell(cell.label)
+    with pytest.raises(EngineError, match=r"has no runtime 'flying'; it has: .*runc"):
+        DockerEngine(runtime="flying")
