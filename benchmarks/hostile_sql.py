@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 NUMBERS: Final = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
@@ -224,3 +224,28 @@ POSTGRES: Final[Sequence[str]] = (
     "SELECT repeat('x', 1000000000)",
     "SELECT string_agg(repeat('x', 1000000), '') FROM generate_series(1, 1000)",
 )
+
+ENDLESS: Final = (
+    "RECURSIVE",
+    "FROM item a",
+    " a, item b",
+    "range(",
+    "generate_series",
+    "pg_sleep",
+    "00000",
+    "repeat",
+    "blob(",
+)
+"""What is in statements that take long, or much."""
+
+
+def quick(corpus: Sequence[str]) -> list[str]:
+    """Return the statements that end at once, one way or another."""
+    return [each for each in corpus if len(each) < 400 and not any(words in each for words in ENDLESS)]
+
+
+def disguised(corpus: Sequence[str]) -> Iterator[str]:
+    """Give the quick statements once more, where those who look at their beginning do not see what they are."""
+    for statement in quick(corpus):
+        yield f"-- SELECT 1\n/* WITH x AS (SELECT 1) */ {statement}"
+        yield f"EXPLAIN ANALYZE {statement}" if corpus is not SQLITE else f"EXPLAIN {statement}"

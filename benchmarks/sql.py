@@ -77,10 +77,10 @@ class Watched:
         self.duckdb = folder / "shop.duckdb"
         for path in (self.sqlite, folder / "other.db"):
             with sqlite3.connect(path) as connection:
-                _fill(connection)
+                fill(connection)
             connection.close()
         with duckdb.connect(str(self.duckdb)) as other:
-            _fill(other)
+            fill(other)
         self.before = self.now()
 
     def now(self) -> dict[str, str]:
@@ -91,7 +91,7 @@ class Watched:
         return files | {str(path): "" for path in Path("/").iterdir()}
 
 
-def _fill(connection: sqlite3.Connection | duckdb.DuckDBPyConnection) -> None:
+def fill(connection: sqlite3.Connection | duckdb.DuckDBPyConnection) -> None:
     connection.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price REAL)")
     connection.executemany("INSERT INTO item VALUES (?, ?, ?)", ITEMS)
 

@@ -32,6 +32,8 @@ SHRINKS_IN_S: Final = 30.0
 MAX_STANDSTILL_S: Final = 3.0
 """Of an honest turn: on a machine that others use, too, a turn may take long without anybody attacking."""
 QUIET_S: Final = 5.0
+BETWEEN_S: Final = 0.7
+"""After each attack, quiet again: others may use the machine, and not evenly, so both kinds of time are mixed."""
 MEMORY_LOOKS_S: Final = 0.1
 ATTACKERS_NICE: Final = 10
 """Attackers have machines of their own: here, too, they shall not take processors from whom they attack."""
@@ -153,9 +155,7 @@ async def main_async(
     outcomes: list[Outcome] = []
     async with Arena(postgres=postgres_dsn) as arena:
         os.nice(attackers_nice)
-        quiet_from_s = time.monotonic()
-        await asyncio.sleep(QUIET_S)
-        quiet_ms = percentile_ms(arena.seen.latencies_s(quiet_from_s, time.monotonic()), 0.99)
+        quiet = await _quiet(arena, QUIET_S)
         spans: list[tuple[float, float]] = []
         lags: list[float] = []
         for attack in chosen:
@@ -170,17 +170,27 @@ async def main_async(
                     lags.append(outcome.lag_max_ms / 1000)
             outcomes.append(outcome)
             _tell(outcome, attack)
+            quiet += await _quiet(arena, BETWEEN_S)
         turns = [took for span in spans for took in arena.seen.latencies_s(*span)]
     made = [each for each in outcomes if not each.skipped]
     figures = Figures(
         attacks=len(made),
         broken=sum(not each.held for each in made),
         honest_lost=sum(each.honest_lost for each in made),
-        honest_p99_ratio=round(percentile_ms(turns, 0.99) / max(quiet_ms, 0.001), 2) if turns else 0.0,
+        honest_p99_ratio=round(percentile_ms(turns, 0.99) / max(percentile_ms(quiet, 0.99), 0.001), 2)
+        if turns
+        else 0.0,
         growth_mb=max((each.growth_mb for each in made), default=0.0),
         lag_p99_ms=percentile_ms(lags, 0.99) if lags else 0.0,
     )
     return figures, outcomes
+
+
+async def _quiet(arena: Arena, seconds: float) -> list[float]:
+    """Let the honest sessions play alone for so long; return what their turns took."""
+    begun_s = time.monotonic()
+    await asyncio.sleep(seconds)
+    return arena.seen.latencies_s(begun_s, time.monotonic())
 
 
 def _database(server: Server) -> str:

@@ -10,12 +10,15 @@ from typing import Any, Final, Self
 
 import grpc
 
+from rlfactory.envs.service.server import KEEPALIVE
+
 STEPS: Final = "/Steps"
 """How the name of the one method ends whose requests are a stream of independent messages."""
 MAX_HELD_S: Final = 0.05
 """What is reordered is held back for up to so long, each message for itself."""
 PassOn = Callable[[], Awaitable[None]]
-UNBOUNDED: Final = (("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1))
+OPTIONS: Final = (("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1), *KEEPALIVE)
+"""As the service's: clients ask as often whether it is there."""
 
 
 class MessageProxy:
@@ -29,8 +32,8 @@ class MessageProxy:
         """Pass on messages of a stream in another order, requests as well as answers."""
         self.duplicated = 0
         self._rng = rng
-        self._channel = grpc.aio.insecure_channel(target, options=UNBOUNDED)
-        self._server = grpc.aio.server(options=UNBOUNDED)
+        self._channel = grpc.aio.insecure_channel(target, options=OPTIONS)
+        self._server = grpc.aio.server(options=OPTIONS)
         self._again: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:

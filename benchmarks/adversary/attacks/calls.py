@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from benchmarks.adversary.arena import SUMS, TEXT, Arena, call, goes_on, metadata, text_of, told
 from benchmarks.adversary.attack import Broke, attack, require
+from benchmarks.blame.calls import value
 from rlfactory.envs.api.errors import LimitExceeded, RLFactoryError
 from rlfactory.envs.api.types import JSON, SessionOptions, ToolStatus
 from rlfactory.envs.wire.v1 import env_pb2 as pb
@@ -171,7 +172,7 @@ async def fuzzed(arena: Arena) -> str:
                 while played < 400 and not session.over:
                     name = rng.choice(("calculator", "nap", "sql", "finish", "nothing"))
                     drawn: dict[str, JSON] = {
-                        rng.choice(("expression", "query", "answer", "key", "seconds", "")): nonsense(rng)
+                        rng.choice(("expression", "query", "answer", "key", "seconds", "")): value(rng)
                     }
                     if name == "nap" and "seconds" in drawn:
                         continue
@@ -182,40 +183,3 @@ async def fuzzed(arena: Arena) -> str:
                         raise Broke(f"{name} {json.dumps(drawn)[:80]}: {error.blame}: {error}") from None
                     require(result.results[0].status is not ToolStatus.CANCELLED, f"{name} was cancelled")
     return f"{played} turns, each came back as data"
-
-
-def nonsense(rng: random.Random, depth: int = 0) -> JSON:  # noqa: PLR0911
-    """Draw a value: text of many alphabets, SQL, numbers, nesting."""
-    words = (
-        "SELECT",
-        "'",
-        '"',
-        "--",
-        "/*",
-        "(",
-        ")",
-        "$1",
-        "\x00",
-        "\ud83d",
-        "é",
-        "𝔘",
-        "\u202e",
-        "1e9",
-        "::json",
-        "%s",
-    )
-    match rng.randrange(8 if depth < 4 else 6):
-        case 0:
-            return rng.choice((None, True, False, 0, -1, 2**63, 1e308, 5e-324))
-        case 1:
-            return "".join(chr(rng.choice((rng.randrange(1, 128), rng.randrange(0x110000)))) for _ in range(20))
-        case 2 | 3:
-            return " ".join(rng.choices(words, k=rng.randrange(12)))
-        case 4:
-            return rng.choice(words) * rng.choice((1, 100, 4000))
-        case 5:
-            return "SELECT " + "".join(rng.choices("()[]*/+-1,.'x|", k=30))
-        case 6:
-            return [nonsense(rng, depth + 1) for _ in range(rng.randrange(4))]
-        case _:
-            return {str(nonsense(rng, 9)): nonsense(rng, depth + 1) for _ in range(rng.randrange(4))}

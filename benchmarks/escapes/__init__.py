@@ -1,0 +1,1 @@
+"""What hostile SQL and hostile code achieve: `python -m benchmarks.escapes`."""
