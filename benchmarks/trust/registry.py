@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks.trust import judge, replays, sql
+from benchmarks.trust import judge, mutants, replays, sql
 from benchmarks.trust.check import Check
 
-CHECKS: Final[tuple[Check, ...]] = (judge.CHECK, replays.CHECK, sql.CHECK)
+CHECKS: Final[tuple[Check, ...]] = (mutants.CHECK, sql.CHECK, replays.CHECK, judge.CHECK)

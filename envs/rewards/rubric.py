@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlfactory.emulators.device.passing import clock_set, untouched
-from rlfactory.emulators.device.state import Change, DeviceState, diff
+from rlfactory.emulators.device.state import Change, DeviceState, clock_set, diff, untouched
 from rlfactory.envs.api.types import Reward
 from rlfactory.envs.tasks.task import Outcome, Task
 

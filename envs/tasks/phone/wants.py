@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from rlfactory.emulators.device.passing import has_come
-from rlfactory.emulators.device.state import DeviceState
+from rlfactory.emulators.device.state import DeviceState, has_come
 from rlfactory.envs.tasks.phone.base import Want, literal
 from rlfactory.envs.tasks.phone.pools import Person, digits_of
 

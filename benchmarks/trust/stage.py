@@ -1,0 +1,48 @@
+"""A phone on which a task is set up, and the verdict on whatever is done with it: no service, no pixels."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from rlfactory.emulators.device.state import PROBE, DeviceState, parse_probe
+from rlfactory.emulators.simulator.android.system_image import GoldenImages
+from rlfactory.emulators.simulator.machine.snapshots import SnapshotStore
+from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
+from rlfactory.emulators.sources.direct import DirectDevice
+from rlfactory.envs.rewards.rubric import Judge, Verdict
+from rlfactory.envs.tasks.task import Outcome, Task
+
+SETUP_TIMEOUT_S: Final = 30.0
+_GOLDEN: Final = GoldenImages()
+
+
+class Stage:
+    """One task on one phone; `restore` brings it back to where the task begins."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.phone = Phone(PhoneConfig(width_px=540, height_px=1200), golden=_GOLDEN)
+        with ThreadPoolExecutor(max_workers=1) as executor:
+            device = DirectDevice(self.phone, executor=executor, snapshots=SnapshotStore())
+            asyncio.run(task.setup(device, timeout_s=SETUP_TIMEOUT_S))
+        self.initial = self.state()
+        self._start = self.phone.snapshot()
+        self._judge = Judge(task)
+
+    def restore(self) -> None:
+        self.phone.restore(self._start)
+
+    def state(self) -> DeviceState:
+        return parse_probe(self.phone.shell(PROBE).stdout.decode(errors="replace"))
+
+    def verdict(self, *, answer: str = "", foreground: str = "") -> Verdict:
+        """Return the verdict on the phone as it is, had the agent finished now with `foreground` in front."""
+        state = self.state()
+        if foreground:
+            state = {**state, "foreground": foreground}
+        outcome = Outcome(
+            state=state, initial=self.initial, finished=True, claimed_success=True, answer=answer, turns=1
+        )
+        return self._judge.verdict(outcome)
