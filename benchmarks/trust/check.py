@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from typing import TypeVar
 
 Figure = int | float
 T = TypeVar("T")
+Result = TypeVar("Result")
+
+
+def side_by_side(function: Callable[[T], Result], cases: Sequence[T]) -> list[Result]:
+    """Return what a function of a module says of each case, worked out by one process a core."""
+    if len(cases) < 2:
+        return [function(case) for case in cases]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        return list(pool.map(function, cases))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,20 +3,19 @@ undone, another goal's, or more than asked. Whether a mutant fulfils the goal fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from scipy.stats import beta
 
-from benchmarks.trust.check import Check, Finding, Size
+from benchmarks.trust.check import Check, Finding, Size, side_by_side
 from benchmarks.trust.plans import Act, Plan, do, effect, plan_of
 from benchmarks.trust.stage import Stage
 from benchmarks.trust.things import Alarm, AppData, City, File, Joined, Paired, Person, Stopwatch, Timer, Value
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
-from rlfactory.envs.tasks.task import Task
 
 SUITES: Final = ("phone", "mixed")
 SEEDS: Final = 3
@@ -155,6 +154,14 @@ class Tally:
     refused: int = 0
     """Of the right ones."""
 
+    @classmethod
+    def of(cls, parts: Iterable[Tally]) -> Tally:
+        total = cls()
+        for part in parts:
+            for each in fields(cls):
+                setattr(total, each.name, getattr(total, each.name) + getattr(part, each.name))
+        return total
+
     def add(self, mutant: Mutant, *, success: bool) -> None:
         self.tried += 1
         self.right += mutant.right
@@ -163,16 +170,17 @@ class Tally:
         self.refused += mutant.right and not success
 
 
-def try_goal(task: Task, sibling_task: Task, size: Size, tally: Tally) -> list[str]:
-    """Try the mutants of one goal; return the faults found."""
-    stage = Stage(task)
-    plan = plan_of(task, stage.phone)
+def try_goal(case: tuple[str, int, Split, Size]) -> tuple[Tally, list[str]]:
+    """Try the mutants of one goal (template, seed, split); return the faults found beside the tally."""
+    name, seed, split, size = case
+    registry, tally, faults = default_registry(), Tally(), list[str]()
+    stage = Stage(registry.draw(name, seed=seed, split=split))
+    plan = plan_of(stage.task, stage.phone)
     if plan is None:
-        return [f"{task.name}: nobody has written down what fulfils it (benchmarks/trust/plans.py)"]
-    faults: list[str] = []
-    tried = list(mutants_of(plan, plan_of(sibling_task, stage.phone)))
+        return tally, [f"{name}: nobody has written down what fulfils it (benchmarks/trust/plans.py)"]
+    sibling = plan_of(registry.draw(name, seed=seed + 1_000, split=split), stage.phone)
     share = Size(sample=SAMPLED_PER_GOAL, seed=size.seed) if size.sample else size
-    for mutant in share.of(tried):
+    for mutant in share.of(list(mutants_of(plan, sibling))):
         stage.restore()
         if not do(mutant.acts, stage.phone):
             continue
@@ -180,9 +188,9 @@ def try_goal(task: Task, sibling_task: Task, size: Size, tally: Tally) -> list[s
         tally.add(mutant, success=verdict.success)
         if verdict.success != mutant.right:
             said = "refused" if mutant.right else "accepted"
-            why = [name for name, holds in verdict.holds if not holds] + list(verdict.side_effects)
-            faults.append(f"{task.name}: {said}: {mutant.how} {why if mutant.right else ''}")
-    return faults
+            why = [goal for goal, holds in verdict.holds if not holds] + list(verdict.side_effects)
+            faults.append(f"{name}: {said}: {mutant.how} {why if mutant.right else ''}")
+    return tally, faults
 
 
 def goals(registry: TaskRegistry) -> list[tuple[str, int, Split]]:
@@ -199,11 +207,9 @@ def upper_bound(found: int, tried: int) -> float:
 
 
 def run(size: Size) -> Finding:
-    registry, tally, faults = default_registry(), Tally(), []
-    cases = Size(sample=size.sample // SAMPLED_PER_GOAL, seed=size.seed).of(goals(registry))
-    for name, seed, split in cases:
-        task, sibling = (registry.draw(name, seed=each, split=split) for each in (seed, seed + 1_000))
-        faults += try_goal(task, sibling, size, tally)
+    cases = Size(sample=size.sample // SAMPLED_PER_GOAL, seed=size.seed).of(goals(default_registry()))
+    found = side_by_side(try_goal, [(*case, size) for case in cases])
+    tally, faults = Tally.of(each for each, _ in found), [fault for _, faults in found for fault in faults]
     figures = {
         "mutants": tally.tried,
         "false_accepts": tally.accepted,

@@ -21,9 +21,9 @@ _GOLDEN: Final = GoldenImages()
 class Stage:
     """One task on one phone; `restore` brings it back to where the task begins."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, *, height_px: int = 1200) -> None:
         self.task = task
-        self.phone = Phone(PhoneConfig(width_px=540, height_px=1200), golden=_GOLDEN)
+        self.phone = Phone(PhoneConfig(width_px=540, height_px=height_px), golden=_GOLDEN)
         with ThreadPoolExecutor(max_workers=1) as executor:
             device = DirectDevice(self.phone, executor=executor, snapshots=SnapshotStore())
             asyncio.run(task.setup(device, timeout_s=SETUP_TIMEOUT_S))

@@ -1,0 +1,26 @@
+"""Verdicts mean what they say: a slice of what `python -m benchmarks.trust` tries in full."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.trust import damage, mutants
+from benchmarks.trust.check import Size
+from rlfactory.envs.tasks.suites import default_registry
+
+REGISTRY = default_registry()
+GOALS = ("clock.move_alarm", "contacts.change_number", "compound.wifi_off_and_alarm", "notes.append", "files.move")
+
+
+@pytest.mark.parametrize("name", GOALS)
+def test_a_mutant_is_judged_as_its_parameters_say(name: str) -> None:
+    tally, faults = mutants.try_goal((name, 0, "train", Size(sample=1)))
+    assert faults == []
+    assert tally.wrong >= mutants.SAMPLED_PER_GOAL // 2
+
+
+def test_whatever_a_control_changes_after_the_goal_spoils_the_verdict() -> None:
+    found = damage.walk(REGISTRY.draw("contacts.delete", seed=0, split="train"), limit=120)
+    assert isinstance(found, damage.Walk), found
+    assert found.faults == []
+    assert found.tried > 0
