@@ -207,9 +207,10 @@ class Headline:
     """Success on held-out episodes before and after RL, each with its 95 % interval."""
 
     start: float
-    end: float
+    end: float | None
+    """None: the run was stopped before."""
     start_band: tuple[float, float]
-    end_band: tuple[float, float]
+    end_band: tuple[float, float] | None
     episodes: int
 
 
@@ -236,12 +237,15 @@ def headline(summary: RunSummary | None, steps: Sequence[StepRecord]) -> Headlin
     episodes = summary.eval_episodes if summary else 0
     if measured:
         start = measured[0].eval_success if start is None else start
-        end = measured[-1].eval_success if end is None else end
+        end = measured[-1].eval_success if end is None and len(measured) > 1 else end
         episodes = episodes or measured[-1].eval_episodes
-    if start is None or end is None:
+    if start is None:
         return None
-    bands = [wilson_interval(round(share * episodes), episodes) for share in (start, end)]
-    return Headline(start=start, end=end, start_band=bands[0], end_band=bands[1], episodes=episodes)
+    start_band, end_band = (
+        None if share is None else wilson_interval(round(share * episodes), episodes) for share in (start, end)
+    )
+    assert start_band is not None
+    return Headline(start=start, end=end, start_band=start_band, end_band=end_band, episodes=episodes)
 
 
 def tiles(summary: RunSummary | None, steps: Sequence[StepRecord]) -> list[Tile]:

@@ -114,13 +114,21 @@ class _Phases:
 
     started_s: float = field(default_factory=time.monotonic)
     spent_s: dict[str, float] = field(default_factory=dict)
+    under_way: dict[str, float] = field(default_factory=dict)
+    """When a phase began that has not ended."""
 
     @property
     def elapsed_s(self) -> float:
         return time.monotonic() - self.started_s
 
     def add(self, phase: str, seconds: float) -> None:
+        self.under_way.pop(phase, None)
         self.spent_s[phase] = self.spent_s.get(phase, 0.0) + seconds
+
+    def so_far_s(self) -> dict[str, float]:
+        """Return what each phase took, of the one under way what it took till now."""
+        now = time.monotonic()
+        return self.spent_s | {phase: now - began for phase, began in self.under_way.items()}
 
 
 class _Run:
@@ -284,7 +292,8 @@ class _Run:
 
     def _begin(self, phase: Any, message: str) -> float:
         self._tell(Progress(phase=phase, elapsed_s=self._phases.elapsed_s, message=message))
-        return time.monotonic()
+        began = self._phases.under_way["grpo" if phase == "grpo_start" else phase] = time.monotonic()
+        return began
 
     def _end(self, phase: str, started: float) -> None:
         self._phases.add(phase, time.monotonic() - started)
@@ -298,7 +307,7 @@ class _Run:
                 status=status,
                 error=error,
                 wall_s=self._phases.elapsed_s,
-                phase_s=dict(self._phases.spent_s),
+                phase_s=self._phases.so_far_s(),
                 parameters=_parameters(self._log.model),
                 transport=self._own.service.transport if self._own.service and self._own.service.phones else "",
                 tasks=tuple(self._config.data.episodes.tasks),

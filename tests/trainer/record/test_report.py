@@ -73,6 +73,17 @@ def test_the_headline_of_a_stopped_run_comes_from_its_steps() -> None:
         assert (shown.start, shown.end) == (0.25, 0.5)
         assert shown.end_band == pytest.approx((0.404, 0.596), abs=1e-3)
     assert headline(replace(stopped, eval_success_start=None), []) is None
+    early = headline(stopped, steps[:2])
+    assert early is not None and (early.start, early.end, early.end_band) == (0.25, None, None)
+
+
+def test_a_run_that_was_stopped_early_shows_no_end(tmp_path: Path) -> None:
+    log = RunLog(tmp_path)
+    log.create()
+    log.add_step(StepRecord(step=0, elapsed_s=1.0, eval_success=0.25, eval_episodes=100))
+    log.write_summary(RunSummary(recipe="tiny_phone", seed=1, status="stopped"))
+    page = write_report(tmp_path).read_text()
+    assert "The end was not evaluated" in page and 'class="to"' not in page
 
 
 @pytest.mark.parametrize(
