@@ -54,8 +54,8 @@ def _show(phones: list[PhonePorts], *, as_json: bool) -> None:
         listing = [{"serial": each.serial, "adb_port": each.adb, "console_port": each.console} for each in phones]
         print(json.dumps({"phones": listing}), flush=True)
         return
-    table = plain_table("Simulated phones", "serial", "adb port", "console port", "reach it with")
+    table = plain_table("Simulated phones", "adb port", "console port", "reach it with")
     for each in phones:
-        table.add_row(each.serial, str(each.adb), str(each.console), f"adb connect emu:{each.console},{each.adb}")
+        table.add_row(str(each.adb), str(each.console), f"adb connect 127.0.0.1:{each.adb}")
     print_table(table)
     print("Ctrl-C ends them.", flush=True)

@@ -140,7 +140,8 @@ def serials_of(cell: CellInfo) -> list[str]:
 
 def list_phones(engine: DockerEngine, *, now_s: float) -> list[StandingPhone]:
     """Return the phones of all our containers; one row for a container whose phones are a service's affair."""
-    cells = engine.cells()
+    backends = {kind.backend for kind in SourceKind}
+    cells = [cell for cell in engine.cells() if cell.kind in backends]  # and no sandbox
     with ThreadPoolExecutor(max_workers=_STARTING_AT_ONCE) as pool:
         memory = list(pool.map(lambda cell: engine.memory_bytes(cell.id) if cell.address else 0, cells))
     found: list[StandingPhone] = []

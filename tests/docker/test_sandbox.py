@@ -12,7 +12,7 @@ import pytest
 from rlfactory.envs.sandbox.config import SandboxConfig
 from rlfactory.envs.sandbox.sandboxes import GRACE_S, Interpreter, RunStatus, Sandboxes
 from rlfactory.processes.docker.spec import LABEL_KIND, ContainerLimits
-from tests.commands import docker
+from tests.commands import docker, rlfactory_json
 
 pytestmark = pytest.mark.docker
 
@@ -149,6 +149,8 @@ async def test_nothing_is_left_when_sandboxes_close():
     assert (await opened[0].run("1", timeout_s=10)).output == "1\n"
     ours = containers()
     assert len(ours) >= 2
+    names = {phone["container"] for phone in rlfactory_json("emulators", "ls")["phones"]}
+    assert not names & set(docker("ps", "--filter", f"label={LABEL_KIND}=sandbox", "--format", "{{.Names}}").split())
     await sandboxes.close()
     assert not ours & containers()
 
