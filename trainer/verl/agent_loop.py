@@ -25,7 +25,8 @@ from rlfactory.trainer.episode.session import EpisodeSpec, RecordedSession
 from rlfactory.trainer.record.recorder import Recorder
 from rlfactory.trainer.record.runlog import Phase, RunLog
 from rlfactory.trainer.run.settings import RolloutSettings
-from rlfactory.trainer.verl.chat import VerlChatTokens, picture
+from rlfactory.trainer.verl.chat import VerlChatTokens
+from rlfactory.trainer.verl.images import Screenshot
 
 _CLIENTS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[EnvClient]] = weakref.WeakKeyDictionary()
 """verl makes a new agent loop for every episode, in one event loop per worker process; they share a connection."""
@@ -35,7 +36,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
     """Plays an episode through the environment service."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **kwargs)  # `workers.EpisodeWorker` gives a processor that makes no pixels
         self._settings = RolloutSettings.from_config(self.config.rlfactory)
         self._dialect = get_dialect(self._settings.dialect)
         self._chat = VerlChatTokens(
@@ -89,7 +90,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
             output = await self.server_manager.generate(
                 request_id=request_id,
                 prompt_ids=list(prompt_ids),
-                image_data=[picture(image) for image in images] or None,
+                image_data=[Screenshot(image) for image in images] or None,
                 sampling_params={**sampling_params, **self._ban, "max_tokens": max_tokens},
             )
             self._steps = self._steps or dict(output.extra_fields)
@@ -102,7 +103,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
     def _output(self, episode: Episode, conversation: TokenConversation) -> AgentLoopOutput:
         trajectory = conversation.trajectory
         # The last screenshot was never shown to the model; the images of the row are those of its placeholders.
-        images = [picture(image) for image in conversation.images]
+        images = [Screenshot(image) for image in conversation.images]
         reward = episode.reward
         return AgentLoopOutput(
             prompt_ids=trajectory.prompt_ids,
@@ -120,6 +121,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
                 **self._steps,
                 "turn_scores": [turn.result.reward.total for turn in episode.turns],
                 "tool_rewards": [],
+                "goal": episode.goal,
                 # Not "acc": of that verl's validation takes every dropped episode for a failure.
                 "reward_extra_info": {"success": float(reward.success), "progress": reward.progress},
                 "environment": {"total": reward.total, "success": reward.success, "parts": dict(reward.parts)},

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, Final
 
-from PIL import Image
 from verl.utils.tokenizer.continuous_token_wiring import create_continuous_token_builder
 
 from rlfactory.envs.api.errors import TaskError
-from rlfactory.envs.api.types import ImageRef
 from rlfactory.trainer.episode.context import Message
+from rlfactory.trainer.verl.images import Screenshot, measuring
 
 CUT: Final = " [...] "
 """Stands for the middle of what was too long."""
@@ -32,14 +29,14 @@ class VerlChatTokens:
             hf_model_type=model_type,
             chat_template_kwargs={},
             mm_processor_kwargs={},
-            processor=processor if sees else None,
+            processor=measuring(processor) if sees else None,
         )
         pad = getattr(processor, "image_token", None) or "<|image_pad|>"
         self._image_runs = re.compile(f"(?:{re.escape(pad)})+")
         self._image_pad = pad
 
     async def begin(self, messages: Sequence[Message]) -> list[int]:
-        images = [picture(message.image) for message in messages if message.image is not None]
+        images = [Screenshot(message.image) for message in messages if message.image is not None]
         told = [_blocks(message) for message in messages]
         ids = await asyncio.to_thread(self._builder.build_initial_tokens, told, tools=None, images=images or None)
         return list(ids)
@@ -66,20 +63,10 @@ class VerlChatTokens:
         return self._image_runs.sub(self._image_pad, text) if special else text
 
 
-def picture(image: ImageRef) -> Image.Image:
-    """Return the decoded screenshot, RGB. Equal digests share one object; nobody writes to it."""
-    return _decoded(image.digest, image.data)
-
-
-@lru_cache(maxsize=512)
-def _decoded(_digest: str, data: bytes) -> Image.Image:
-    return Image.open(io.BytesIO(data)).convert("RGB")
-
-
 def _blocks(message: Message) -> dict[str, Any]:
     if message.image is None:
         return {"role": message.role, "content": message.text}
-    content: list[dict[str, Any]] = [{"type": "image", "image": picture(message.image)}]
+    content: list[dict[str, Any]] = [{"type": "image", "image": Screenshot(message.image)}]
     if message.text:
         content.append({"type": "text", "text": message.text})
     return {"role": message.role, "content": content}

@@ -20,7 +20,8 @@ from rlfactory.trainer.episode.conversation import Sampled, TokenConversation
 from rlfactory.trainer.episode.policies import DEFAULT_PATCHES, ModelPolicy, PolicyConfig
 from rlfactory.trainer.episode.rollout import session_options
 from rlfactory.trainer.run.settings import RolloutSettings
-from rlfactory.trainer.verl.chat import VerlChatTokens, picture
+from rlfactory.trainer.verl.chat import VerlChatTokens
+from rlfactory.trainer.verl.images import picture
 
 LARGE_ROW_TOKENS = 16_384
 """Of a checkpoint that did not come from a run of ours."""

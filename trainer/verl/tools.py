@@ -25,7 +25,7 @@ from verl.tools.schemas import OpenAIFunctionToolSchema, ToolResponse
 from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError, TaskError
 from rlfactory.envs.api.types import CoordinateFrame, SessionOptions, ToolCall, ToolStatus
 from rlfactory.envs.client import EnvClient, Session
-from rlfactory.trainer.verl.chat import picture
+from rlfactory.trainer.verl.images import picture
 
 VOID: Final = "episode_void"
 OVER: Final = "episode_over"

@@ -84,8 +84,9 @@ def sft_config(config: Any, lesson: Any, *, data: Path, model: Path, output: Pat
         composed = compose("sft_trainer_engine")
     actor, recipe_model = config.actor_rollout_ref.actor, config.actor_rollout_ref.model
     with open_dict(composed):
-        for name in ("external_lib", "use_remove_padding", "enable_gradient_checkpointing", "override_config"):
+        for name in ("external_lib", "use_remove_padding", "enable_gradient_checkpointing"):
             composed.model[name] = recipe_model[name]
+        composed.model.override_config = OmegaConf.to_container(recipe_model.override_config, resolve=True)
         composed.engine = OmegaConf.merge(composed.engine, actor.fsdp_config, {"strategy": actor.strategy})
         for key, value in _settings(config, lesson, data=data, model=model, output=output).items():
             OmegaConf.update(composed, key, value, force_add=True)

@@ -33,7 +33,8 @@ from rlfactory.trainer.cpu.tiny_model import TinyModelConfig, save_tiny_model
 from rlfactory.trainer.cpu.tokenizer import Corpus, build_tokenizer, fixed_phrases
 from rlfactory.trainer.episode.context import Message, RowBudget
 from rlfactory.trainer.episode.conversation import Sampled, TokenConversation
-from rlfactory.trainer.verl.chat import VerlChatTokens, picture
+from rlfactory.trainer.verl.chat import VerlChatTokens
+from rlfactory.trainer.verl.images import picture
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
 
