@@ -10,7 +10,7 @@ from rlfactory.envs.api.errors import TaskError
 
 def check_limits(config: Any) -> None:
     """Raises: TaskError: two limits contradict each other; names both keys and says what would do."""
-    for problem in (*_deadlines(config.rlfactory), *_lengths(config), *_batches(config)):
+    for problem in (*_deadlines(config.rlfactory), *_lengths(config), *_engines(config), *_batches(config)):
         raise TaskError(problem)
 
 
@@ -44,6 +44,12 @@ def _lengths(config: Any) -> Iterator[str]:
         )
 
 
+def _engines(config: Any) -> Iterator[str]:
+    strategy = config.actor_rollout_ref.actor.strategy
+    if strategy not in ("fsdp", "fsdp2"):
+        yield f"actor_rollout_ref.actor.strategy={strategy} is not served: rows of episodes need fsdp or fsdp2"
+
+
 def _batches(config: Any) -> Iterator[str]:
     rollout, actor, data = config.actor_rollout_ref.rollout, config.actor_rollout_ref.actor, config.data
     group = config.trainer.v1.sampler.sampler_kwargs.min_group
@@ -57,3 +63,25 @@ def _batches(config: Any) -> Iterator[str]:
             f"actor_rollout_ref.actor.ppo_mini_batch_size={actor.ppo_mini_batch_size} must divide "
             f"data.train_batch_size={data.train_batch_size}"
         )
+    # verl fills batches up to whole mini-batches, shares them out, and cuts what each GPU got into micro-batches.
+    gpus = config.trainer.nnodes * config.trainer.n_gpus_per_node
+    rows = actor.ppo_mini_batch_size * rollout.n
+    if rows % gpus:
+        yield f"a mini-batch of {rows} rows (ppo_mini_batch_size x rollout.n) cannot be shared out to {gpus} GPUs"
+    sizes = {
+        "actor.ppo_micro_batch_size_per_gpu": (actor.use_dynamic_bsz, actor.ppo_micro_batch_size_per_gpu),
+        "rollout.log_prob_micro_batch_size_per_gpu": (
+            rollout.log_prob_use_dynamic_bsz,
+            rollout.log_prob_micro_batch_size_per_gpu,
+        ),
+        "ref.log_prob_micro_batch_size_per_gpu": (
+            config.actor_rollout_ref.ref.log_prob_use_dynamic_bsz,
+            config.actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu,
+        ),
+    }
+    for name, (dynamic, size) in sizes.items():
+        if not dynamic and (size is None or rows // gpus % size):
+            yield (
+                f"actor_rollout_ref.{name}={size} must divide {rows // gpus}, the rows of a mini-batch on each GPU "
+                "(ppo_mini_batch_size x rollout.n / GPUs)"
+            )

@@ -30,6 +30,7 @@ from rlfactory.trainer.verl.images import Screenshot
 
 _CLIENTS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[EnvClient]] = weakref.WeakKeyDictionary()
 """verl makes a new agent loop for every episode, in one event loop per worker process; they share a connection."""
+_DOORS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
 
 
 class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
@@ -93,6 +94,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
                 image_data=[Screenshot(image) for image in images] or None,
                 sampling_params={**sampling_params, **self._ban, "max_tokens": max_tokens},
             )
+            await one_by_one()
             self._steps = self._steps or dict(output.extra_fields)
             self._steps["max_global_steps"] = output.extra_fields.get("max_global_steps")
             complete = bool(output.token_ids) and output.token_ids[-1] == self.tokenizer.eos_token_id
@@ -149,6 +151,12 @@ def judged(reward: Any) -> bool:
 
 def _seconds(spans: Sequence[tuple[float, float]]) -> float:
     return sum(end - start for start, end in spans)
+
+
+async def one_by_one() -> None:
+    """Go on one episode at a time: engines answer dozens at once, and their milliseconds would hold the event loop."""
+    async with _DOORS.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+        await asyncio.sleep(0)
 
 
 async def _client(settings: RolloutSettings) -> EnvClient:

@@ -13,6 +13,7 @@ import ray
 import torch
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
 
+from rlfactory.trainer.verl.agent_loop import one_by_one
 from rlfactory.trainer.verl.images import by_reference, measuring
 
 _Worker: Any = AgentLoopWorkerTQ.__ray_metadata__.modified_class
@@ -21,11 +22,17 @@ _Worker: Any = AgentLoopWorkerTQ.__ray_metadata__.modified_class
 class EpisodeWorker(_Worker):  # type: ignore[misc]
     """Plays episodes and stores their rows."""
 
+    processor: Any
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if self.processor is not None:
-            self.processor = measuring(self.processor)
+        processor: Any = self.processor
+        self.processor = None if processor is None else measuring(processor)
         self._ready: dict[int, Any] = {}
+
+    async def _run_agent_loop(self, *args: Any, **kwargs: Any) -> Any:
+        await one_by_one()
+        return await super()._run_agent_loop(*args, **kwargs)
 
     async def _agent_loop_postprocess(self, output: Any, validate: bool, **kwargs: Any) -> None:
         outputs = output if isinstance(output, list) else [output]
@@ -37,6 +44,7 @@ class EpisodeWorker(_Worker):  # type: ignore[misc]
         made = [await asyncio.to_thread(self._inputs, each) for each in outputs]
         for each, (inputs, positions) in zip(outputs, made, strict=True):
             self._ready |= {id(each): inputs, id(inputs): positions}
+        await one_by_one()
         try:
             await super()._agent_loop_postprocess(output, validate, **kwargs)
         finally:

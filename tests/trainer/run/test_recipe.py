@@ -50,6 +50,7 @@ def test_every_recipe_composes_for_its_hardware_and_others(name: str, hardware: 
         (["rlfactory.turn_tokens=400"], "must be within 1..data.max_response_length=320"),
         (["actor_rollout_ref.rollout.max_model_len=400"], "must be at least 512"),
         (["actor_rollout_ref.rollout.n=1"], "an episode alone has nothing to be compared with"),
+        (["actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=24"], "must divide 64, the rows of a mini-batch on"),
         (["actor_rollout_ref.actor.ppo_mini_batch_size=3"], "must divide data.train_batch_size=8"),
         (["rlfactory.warm_start.lessons=[{sloppiness: 2, steps: 1, lr: 1e-3}]"], "a sloppiness within 0..1"),
     ],

@@ -71,7 +71,8 @@ async def test_a_row_by_reference_becomes_what_verl_would_have_made(
 ) -> None:
     processor = request.getfixturevalue(family)
     chat = VerlChatTokens(processor, model_type=family)
-    row, told = [], messages(4)
+    row: list[int] = []
+    told = messages(4)
     for turn, added in enumerate(told):
         history = [each for before in told[:turn] for each in (*before, Message(role="assistant", text="so"))]
         row += await chat.follow(history, added, row) if row else await chat.begin(added)

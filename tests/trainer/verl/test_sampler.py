@@ -59,7 +59,10 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> Queue:
 
 @cache
 def recipe() -> Any:
-    return compose_recipe("tiny_search", ["data.train_batch_size=2", "actor_rollout_ref.actor.ppo_mini_batch_size=2"])
+    """Two groups a batch; the rest is what fits that."""
+    actor, sizes = "actor_rollout_ref.actor", ("rollout.log_prob", "ref.log_prob", "actor.ppo")
+    micro = [f"actor_rollout_ref.{name}_micro_batch_size_per_gpu=8" for name in sizes]
+    return compose_recipe("tiny_search", ["data.train_batch_size=2", f"{actor}.ppo_mini_batch_size=2", *micro])
 
 
 def buffer(queue: Queue, refills: Sequence[Sequence[float]], *changed: str, mode: str = "sync") -> Any:
