@@ -108,6 +108,9 @@ class SlowDevice:
     async def state(self, *, timeout_s: float) -> DeviceState:
         return _STATE
 
+    async def console(self, command: str, *, timeout_s: float) -> str:
+        return ""
+
     async def save_snapshot(self, *, timeout_s: float) -> Snapshot:
         return Snapshot(name=self._info.serial)
 

@@ -302,6 +302,10 @@ class AdbDevice:
     async def state(self, *, timeout_s: float) -> DeviceState:
         return parse_probe((await self.shell(PROBE, timeout_s=timeout_s)).stdout)
 
+    async def console(self, command: str, *, timeout_s: float) -> str:
+        async with self._call("console", timeout_s):
+            return await self._console().command(command)
+
     # --- snapshots
 
     async def save_snapshot(self, *, timeout_s: float) -> Snapshot:

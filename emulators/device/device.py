@@ -228,6 +228,13 @@ class Device(Protocol):
         """Everything adb can see that an episode may change, as a flat mapping (`rlfactory.emulators.device.state`)."""
         ...
 
+    async def console(self, command: str, *, timeout_s: float) -> str:
+        """Say one line to the emulator's console ("sms send NUMBER TEXT"), and return what it prints.
+
+        Raises: CommandFailed, DeviceError: it answered KO. DeviceUnsupported: this phone has no console.
+        """
+        ...
+
     async def save_snapshot(self, *, timeout_s: float) -> Snapshot: ...
 
     async def load_snapshot(self, snapshot: Snapshot, *, timeout_s: float) -> None: ...

@@ -17,13 +17,7 @@ from rlfactory.emulators.simulator.android.catalog import Catalog
 from rlfactory.emulators.simulator.android.navigation import Navigator
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.android.system_image import GoldenImages, install, parse_start, with_home
-from rlfactory.emulators.simulator.apps.clock.app import CLOCK
-from rlfactory.emulators.simulator.apps.contacts.app import CONTACTS
-from rlfactory.emulators.simulator.apps.contacts.provider import CONTACTS_STORAGE
-from rlfactory.emulators.simulator.apps.files.app import FILES
-from rlfactory.emulators.simulator.apps.launcher.app import LAUNCHER
-from rlfactory.emulators.simulator.apps.notes.app import MARKOR
-from rlfactory.emulators.simulator.apps.settings.app import SETTINGS
+from rlfactory.emulators.simulator.apps.installed import ALL_APPS
 from rlfactory.emulators.simulator.machine.clock import MAX_WAIT_MS, Clock, ClockKind
 from rlfactory.emulators.simulator.machine.filesystem import FileTree
 from rlfactory.emulators.simulator.machine.state import PhoneSnapshot, PhoneState
@@ -34,8 +28,6 @@ from rlfactory.emulators.simulator.view.scene import Scene
 
 __all__ = ["Phone", "PhoneConfig", "PhoneSnapshot", "PhoneState"]
 
-ALL_APPS: tuple[App, ...] = (CLOCK, CONTACTS, FILES, MARKOR, SETTINGS, LAUNCHER, CONTACTS_STORAGE)
-"""What a phone has installed, unless it is made with others."""
 ACTION_MS: Final = 1_000
 """Virtual time that passes with each input action, besides its own duration."""
 REFERENCE_WIDTH_PX: Final = 1080

@@ -41,6 +41,7 @@ from rlfactory.emulators.simulator.android.system_image import GoldenImages
 from rlfactory.emulators.simulator.machine.packages import short_component
 from rlfactory.emulators.simulator.machine.snapshots import SnapshotStore
 from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
+from rlfactory.emulators.simulator.wire.console_commands import ConsoleError, run_console
 
 Result = TypeVar("Result")
 
@@ -97,6 +98,9 @@ class DirectDevice:
 
     async def state(self, *, timeout_s: float) -> DeviceState:
         return await self._call("state", self._state, timeout_s)
+
+    async def console(self, command: str, *, timeout_s: float) -> str:
+        return await self._call("console", lambda: self._say(command), timeout_s)
 
     async def save_snapshot(self, *, timeout_s: float) -> Snapshot:
         snapshot = Snapshot(name=uuid.uuid4().hex)
@@ -208,6 +212,12 @@ class DirectDevice:
             return self.phone.system.files.read(path)
         except OSError as error:
             raise CommandFailed(f"pull {path}", 1, error.strerror or str(error)) from error
+
+    def _say(self, command: str) -> str:
+        try:
+            return run_console(self.phone, self._snapshots, command)
+        except ConsoleError as error:
+            raise CommandFailed(f"console: {command}", 1, str(error)) from error
 
     def _load_snapshot(self, name: str) -> None:
         try:

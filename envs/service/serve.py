@@ -23,6 +23,8 @@ from rlfactory.envs.service.limits import Limits, share
 from rlfactory.envs.service.metrics import exposed
 from rlfactory.envs.service.serve_options import ServeOptions
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
+from rlfactory.envs.tasks.android_world.checkout import AndroidWorld
+from rlfactory.envs.tasks.android_world.tasks import android_world_tasks
 from rlfactory.envs.tasks.file import add_installed_tasks, add_tasks
 from rlfactory.envs.tasks.search_qa.options import JUDGE_KEY_VARIABLE, QuestionOptions
 from rlfactory.envs.tasks.suites import default_registry
@@ -139,6 +141,11 @@ async def serve(options: ServeOptions) -> None:
     for path in options.tasks or ():
         add_tasks(tasks, path)
     async with AsyncExitStack() as stack:
+        if options.android_world is not None:
+            world = AndroidWorld(options.android_world, interpreter=options.android_world_python)
+            stack.callback(world.close)
+            for task in android_world_tasks(world):
+                tasks.add(task)
         tools = await stack.enter_async_context(tools_of_file(options.tools, os.environ)) if options.tools else None
         server = await stack.enter_async_context(
             serving(

@@ -97,6 +97,12 @@ class ServeOptions:
     tasks: Annotated[
         list[Path] | None, typer.Option(help="A Python file of tasks beside those that ship; repeat it for more.")
     ] = None
+    android_world: Annotated[
+        Path | None, typer.Option(help="A checkout of AndroidWorld: its tasks as android_world.<Task>.")
+    ] = None
+    android_world_python: Annotated[
+        Path | None, typer.Option(help="Its interpreter; else .venv or venv in or beside the checkout.")
+    ] = None
     questions: Annotated[
         Path | None, typer.Option(help="JSONL of questions (NQ, HotpotQA): the task search_qa.<its name>.")
     ] = None

@@ -407,6 +407,7 @@ class Session:
             answer=ending.answer if ending else "",
             turns=self.turns,
             calls=self._calls,
+            device=self.phone.device if self.phone else None,
         )
         with _blaming_task(self.episode, "verdict"):
             scores = await self._verified(outcome, timeout_s)

@@ -53,6 +53,8 @@ class Outcome:
     """All calls so far, in order."""
     scores: Mapping[str, float] = field(default_factory=dict)
     """What `Task.verify` found out."""
+    device: Device | None = None
+    """The phone, for a `Task.verify` that has to ask it; None in text-only tasks."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,7 @@ from rlfactory.emulators.simulator.view import widgets as w
 from rlfactory.emulators.simulator.view.compose import Context, MenuRow, TabBox, own_toggle
 from rlfactory.emulators.simulator.view.layout import Node, Rect
 
-_SEALED = (w.Avatar, w.Button, w.Canvas, w.Fab, w.Icon, w.IconButton, TabBox)
+_SEALED = (w.Avatar, w.Button, w.Canvas, w.Fab, w.Icon, w.IconButton, w.Photo, TabBox)
 """Composites that are one node: their insides are only drawing."""
 
 _TOGGLES = frozenset({"android.widget.Switch", "android.widget.CheckBox"})
@@ -41,7 +41,7 @@ def _node(node: Node, facts: _Facts) -> list[UiNode]:
     if not isinstance(widget, _SEALED):
         for child in node.children:
             children.extend(_node(child, facts))
-    if _plain_box(widget) or (isinstance(widget, w.Icon | w.Avatar | w.Canvas) and not _speaks(widget)):
+    if _plain_box(widget) or (isinstance(widget, w.Icon | w.Avatar | w.Canvas | w.Photo) and not _speaks(widget)):
         return children
     return [_describe(node, widget, tuple(children), facts)]
 

@@ -176,6 +176,19 @@ class Picture(Widget):
     source_width_px: int = 1
 
 
+class Photo(Widget):
+    """A picture from a file, fitted into this widget's box; nothing where the data is no picture.
+
+    Give it `width` and `height`.
+    """
+
+    class_name: str = "android.widget.ImageView"
+    data: bytes
+    """As in the file: JPEG, PNG, GIF, WebP."""
+    cover: bool = False
+    """Fill the box and cut off what sticks out, as thumbnails do; else the whole picture is seen."""
+
+
 # --- controls ------------------------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ import posixpath
 from functools import partial
 from typing import Literal
 
-from rlfactory.emulators.simulator.android.app import Activity
+from rlfactory.emulators.simulator.android.app import Activity, Intent
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.kit.callbacks import setter, writer
 from rlfactory.emulators.simulator.apps.kit.dialogs import message_dialog
@@ -107,7 +107,10 @@ class DocumentActivity(Activity):
         if self.open == "menu":
             copy = ui.Action(text="Copy all", icon="content-copy", on_tap=lambda: self._copy(system))
             info = ui.Action(text="Info", icon="information-outline", on_tap=setter(self, open="info"))
-            return ui.Menu(items=(copy, info), on_dismiss=close, anchor="action_more")
+            share = ui.Action(
+                text="Share", icon="share-variant-outline", on_tap=lambda: self._share(system), enabled=bool(self.text)
+            )
+            return ui.Menu(items=(copy, share, info), on_dismiss=close, anchor="action_more")
         if self.open == "info":
             words, lines = len(self.text.split()), self.text.count("\n") + 1
             facts = (
@@ -128,6 +131,13 @@ class DocumentActivity(Activity):
         system.clipboard = self.text
         system.toast("Copied to clipboard")
         self.open = ""
+
+    def _share(self, system: System) -> None:
+        self.open = ""
+        self.save(system)
+        extras = {"android.intent.extra.TEXT": self.text}
+        if not system.send(Intent(action="android.intent.action.SEND", mime_type="text/plain", extras=extras)):
+            system.toast("No app can perform this action")
 
     def _start_line(self, prefix: str) -> None:
         start = self.text.rfind("\n", 0, self.cursor) + 1

@@ -144,11 +144,33 @@ def _draw_picture(canvas: skia.Canvas, box: Box, scale: float, operations: Seque
     canvas.restore()
 
 
+@lru_cache(maxsize=32)
+def _decoded(data: bytes) -> skia.Image | None:
+    """Return a picture file's pixels; None for what is no picture."""
+    image = skia.Image.MakeFromEncoded(skia.Data.MakeWithCopy(data)) if data else None
+    return image.makeRasterImage() if image is not None else None
+
+
+def _draw_photo(canvas: skia.Canvas, box: Box, data: bytes, cover: bool) -> None:
+    image, target = _decoded(data), skia.Rect.MakeLTRB(*box)
+    if image is None or target.isEmpty():
+        return
+    ratios = target.width() / image.width(), target.height() / image.height()
+    scale = max(ratios) if cover else min(ratios)
+    width, height = image.width() * scale, image.height() * scale
+    place = skia.Rect.MakeXYWH(target.centerX() - width / 2, target.centerY() - height / 2, width, height)
+    canvas.save()
+    canvas.clipRect(target, doAntiAlias=False)
+    canvas.drawImageRect(image, place, skia.SamplingOptions(skia.FilterMode.kLinear, skia.MipmapMode.kLinear))
+    canvas.restore()
+
+
 _DRAW: dict[str, Callable[..., None]] = {
     "arc": _draw_arc,
     "circle": _draw_circle,
     "line": _draw_line,
     "outline": _draw_outline,
+    "photo": _draw_photo,
     "picture": _draw_picture,
     "polygon": _draw_polygon,
     "rect": _draw_rect,

@@ -2,7 +2,7 @@
 
 An operation is `(kind, bounds, clip, *arguments)`. `bounds` is the pixel box it can touch, already clipped; `clip` the
 box to clip to, None where nothing sticks out. Lists are compared to find what changed and hashed to name a picture, so
-they hold only strings, numbers and tuples.
+they hold only strings, bytes, numbers and tuples.
 """
 
 from __future__ import annotations
@@ -177,6 +177,11 @@ def _draw_picture(painter: Painter, node: Node, widget: w.Picture) -> None:
     box = painter.content_box(node)
     scale = (box[2] - box[0]) / max(widget.source_width_px, 1)
     painter._add("picture", box, box, scale, widget.operations)
+
+
+def _draw_photo(painter: Painter, node: Node, widget: w.Photo) -> None:
+    box = painter.content_box(node)
+    painter._add("photo", box, box, widget.data, widget.cover)
 
 
 def _draw_divider(painter: Painter, node: Node, _: w.Divider) -> None:
@@ -368,6 +373,7 @@ _DRAWERS: dict[type[w.Widget], Callable[[Painter, Node, Any], None]] = {
     w.Checkbox: _draw_checkbox,
     w.Divider: _draw_divider,
     w.Icon: _draw_icon,
+    w.Photo: _draw_photo,
     w.Picture: _draw_picture,
     w.Radio: _draw_radio,
     w.Slider: _draw_slider,

@@ -68,7 +68,7 @@ def damage(before: Sequence[Operation], after: Sequence[Operation]) -> list[Box]
     return _closed(boxes, [_reach(operation) for operation in after if operation[0] in _SMOOTH])
 
 
-_SMOOTH = frozenset({"arc", "circle", "line", "outline", "picture", "polygon", "rrect", "shadow"})
+_SMOOTH = frozenset({"arc", "circle", "line", "outline", "photo", "picture", "polygon", "rrect", "shadow"})
 """What is drawn as a path with soft edges: Skia rounds its coverage differently when a clip cuts through it."""
 _SMOOTH_MARGIN_PX = 2
 

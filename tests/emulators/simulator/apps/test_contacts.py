@@ -129,9 +129,9 @@ def test_the_search_finds_by_name_number_and_company(phone: Phone, finger: Finge
     assert finger.texts("cliv_name_textview") == [found]
 
 
-def test_calls_need_an_app_that_makes_them(phone: Phone, finger: Finger) -> None:
+def test_calls_are_made_by_the_phone_app(phone: Phone, finger: Finger) -> None:
     finger.open(PACKAGE, "Mom", "Call")
-    assert phone.state.view.toast == "No app can perform this action"
+    assert phone.foreground.startswith("com.google.android.dialer/")
 
 
 def test_the_first_run_asks_its_questions(phone: Phone, finger: Finger) -> None:

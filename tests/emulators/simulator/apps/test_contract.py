@@ -8,7 +8,8 @@ import re
 import pytest
 
 from rlfactory.emulators.simulator.android.app import Activity, Intent
-from rlfactory.emulators.simulator.phone import ALL_APPS, Phone
+from rlfactory.emulators.simulator.apps.installed import ALL_APPS
+from rlfactory.emulators.simulator.phone import Phone
 from tests.emulators.simulator.conftest import Finger
 
 PHONES = "content query --uri content://contacts/phones/ --projection display_name:number"

@@ -144,7 +144,7 @@ def _cell(value: object) -> str:
 
 
 class _EmptyProvider(ContentProvider):
-    authorities = tuple(_EMPTY_AUTHORITIES)
+    authorities = tuple(sorted(_EMPTY_AUTHORITIES))
 
     def query(self, system: object, path: str, projection: Sequence[str], selection: Selection) -> list[Row]:
         return []
