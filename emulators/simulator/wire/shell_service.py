@@ -27,7 +27,11 @@ def packet(kind: int, data: bytes) -> bytes:
 
 async def run_v1(stream: Stream, thread: PhoneThread, command: str) -> None:
     """Run a command whose two outputs share the stream in the order they are written; the exit code is not told."""
-    stdin = await _read_to_end(stream) if reads_stdin(command) else b""
+    size = _streamed_bytes(command)
+    if size is not None:
+        stdin = await stream.read_exactly(size)
+    else:
+        stdin = await _read_to_end(stream) if reads_stdin(command) else b""
     output = await _run(thread, f"{{ {command}\n}} 2>&1", stdin)
     await stream.write(output.stdout + output.stderr)
 
@@ -52,6 +56,21 @@ async def run_script_v2(stream: Stream, thread: PhoneThread) -> None:
 
 async def _run(thread: PhoneThread, command: str, stdin: bytes) -> ShellOutput:
     return await thread.call(lambda phone: phone.shell(command, stdin))
+
+
+def _streamed_bytes(command: str) -> int | None:
+    """Return how many bytes `adb install` sends to its command, which it then waits for; None for other commands.
+
+    Raises: ServiceMisused: more than `MAX_STDIN`.
+    """
+    words = command.replace("'", "").split()
+    installs = words[:2] == ["cmd", "package"] or words[:1] == ["pm"]
+    if not installs or not {"install", "install-write"} & set(words) or "-S" not in words[:-1]:
+        return None
+    size = words[words.index("-S") + 1]
+    if not size.isdecimal() or int(size) > MAX_STDIN:
+        raise ServiceMisused(f"cannot take {size[:20]} bytes of input; the limit is {MAX_STDIN}")
+    return int(size)
 
 
 async def _read_to_end(stream: Stream) -> bytes:

@@ -38,6 +38,7 @@ class DialtactsActivity(Activity):
         rows = tuple(
             ui.ListItem(
                 key="suggestion",
+                description=contact.display_name,
                 title=contact.display_name,
                 subtitle=phone.value,
                 leading=ui.Avatar(letter=contact.display_name[:1]),

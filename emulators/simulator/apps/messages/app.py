@@ -250,6 +250,7 @@ class NewConversation(Activity):
         rows = [
             ui.ListItem(
                 key="contact",
+                description=contact.display_name,
                 title=contact.display_name,
                 subtitle=phone.value,
                 leading=ui.Avatar(letter=contact.display_name[:1], color="#F57C00"),

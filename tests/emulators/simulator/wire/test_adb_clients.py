@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,6 +59,14 @@ def test_adb_pushes_and_pulls_a_tree(lab_phone: LabPhone, tmp_path: Path) -> Non
     files = {path.relative_to(target).as_posix(): path.read_bytes() for path in target.rglob("*") if path.is_file()}
     assert files == {"a.txt": b"alpha", "deep/er/b b.bin": bytes(range(256)) * 1000}
     assert lab_phone.adb("shell", "cat /sdcard/Download/source/a.txt").stdout == b"alpha"
+
+
+def test_adb_installs_a_file_in_its_streamed_default(lab_phone: LabPhone, tmp_path: Path) -> None:
+    """It names the size, sends that much, and waits for the answer with its side still open."""
+    with zipfile.ZipFile(tmp_path / "app.apk", "w") as archive:
+        archive.writestr("AndroidManifest.xml", b"\x03\x00\x08\x00" + "net.gsantner.markor".encode("utf-16-le"))
+    done = lab_phone.adb("install", "-r", "-t", "-g", str(tmp_path / "app.apk"))
+    assert (done.returncode, b"Success" in done.stdout) == (0, True), done.stderr
 
 
 def test_adb_says_why_a_transfer_failed(lab_phone: LabPhone, tmp_path: Path) -> None:
