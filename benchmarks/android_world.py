@@ -26,6 +26,7 @@ from rlfactory.envs.api.types import Observation, Reward, SessionOptions, StepRe
 from rlfactory.envs.rewards.rubric import Rubric
 from rlfactory.envs.service.goldens import EpisodeKey
 from rlfactory.envs.service.limits import Limits
+from rlfactory.envs.service.restart.journal import Journal
 from rlfactory.envs.service.services import Services
 from rlfactory.envs.service.session import Episode, HeldPhone, Session
 from rlfactory.envs.tasks.android_world.checkout import AndroidWorld
@@ -105,6 +106,7 @@ def _session(task: AndroidWorldTask, device: Device) -> PlayedSession:
         rubric=Rubric(),
         runtime=ToolRuntime(),
         services=Services(),
+        journal=Journal(),
     )
     phone = HeldPhone(device=device, host="direct", give_back=lambda problem, *, fatal=False: None, renew=lambda: None)
     return PlayedSession(Session("benchmark", episode, phone, listener=_Listener()))
@@ -181,6 +183,7 @@ def report(played: Sequence[Played], again: Sequence[Played]) -> dict[str, objec
         "solved_by_taps": sum(each.solved for each in first),
         "solved_on_every_seed": len({e.task for e in played} - {e.task for e in played if not e.solved}),
         "false_success": sum(each.false_success for each in played),
+        "falsely": sorted({f"{each.task}/{each.seed}" for each in played if each.false_success}),
         "torn_down": sum(each.torn_down for each in first),
         "tasks_per_min": round(60 * len(first) / wall_s, 1),
         "deterministic": all((a.frames, a.solved) == (b.frames, b.solved) for a, b in compared) if compared else None,

@@ -181,7 +181,9 @@ class Judge:
                 task = self._drawn(request)
                 task.initialize_task(self._env)
                 self._begun[request["task"], request["seed"]] = task
-                return {"goal": task.goal}
+                # Rounded by then to what the app can show.
+                known = {"expected": expected_answer(task)} if hasattr(task, "task") else {}
+                return {"goal": task.goal, **known}
             case "judge":
                 self._env.interaction_cache = request["answer"]
                 with self._copied(request) as task:
@@ -220,7 +222,7 @@ class Judge:
             return None
         random.seed(request["seed"])  # as `initialize_task` does before it fills the question in
         proto_utils.initialize_proto(task.task, task.params)
-        return [str(each) for each in proto_utils.get_expected_answer(task.task)]
+        return expected_answer(task)
 
     @contextlib.contextmanager
     def _copied(self, request: dict[str, Any]) -> Iterator[Any]:
@@ -239,6 +241,13 @@ class Judge:
             except Exception as error:  # noqa: BLE001 - an app that is not there; it says so for the tasks that need it
                 failed[app.app_name] = " ".join(str(error).split())[:200]
         return {"failed": failed}
+
+
+def expected_answer(task: Any) -> list[str]:
+    """Return what the answer to a question is, once it has been filled in."""
+    from android_world.task_evals.information_retrieval import proto_utils
+
+    return [str(each) for each in proto_utils.get_expected_answer(task.task)]
 
 
 def dates_of(clock: VirtualTime) -> Any:

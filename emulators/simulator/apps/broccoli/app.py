@@ -78,7 +78,7 @@ class MainActivity(RecordList):
     def item(self, system: System, row: Record) -> ui.ListItem:
         return ui.ListItem(
             title=row["title"] or "",
-            subtitle=row["description"] or "",
+            subtitle="  \u00b7  ".join(filter(None, (row["description"], row["servings"], row["preparationTime"]))),
             leading=ui.Avatar(letter=(row["title"] or "?")[:1].upper(), color="#558B2F"),
             trailing=ui.Icon(icon="heart", color="#C62828", size=18) if row["favorite"] else None,
         )

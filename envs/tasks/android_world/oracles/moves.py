@@ -80,6 +80,8 @@ async def rows(ui: UiDriver, *wanted: str, resource_id: str = "item") -> list[Ui
 
 async def tap_row(ui: UiDriver, *wanted: str, index: int = 0, resource_id: str = "item") -> None:
     found = await rows(ui, *wanted, resource_id=resource_id)
+    if index >= len(found):
+        raise OracleStuck(f"only {len(found)} rows with {', '.join(wanted)}")
     await ui.tap_at(*found[index].bounds.center)
 
 

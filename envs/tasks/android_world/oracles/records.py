@@ -15,7 +15,6 @@ from rlfactory.envs.tasks.android_world.oracles.moves import (
     fill,
     pick_time,
     reveal,
-    rows,
     search,
     tap_row,
 )
@@ -29,7 +28,7 @@ _CATEGORIES: Final = (
     *("", "Others", "Income", "Food", "Housing", "Social", "Entertainment", "Transportation", "Clothes"),
     *("Health Care", "Education", "Donation"),
 )
-_MAX_OPENED: Final = 24
+_MAX_OPENED: Final = 5
 _SHOWN_FIELDS: Final = ("description", "servings", "preparationTime", "source", "ingredients")
 """Of a recipe, what fits on its page."""
 
@@ -103,19 +102,13 @@ async def delete_recipes(ui: UiDriver, params: Params) -> None:
 async def _open_recipe(ui: UiDriver, row: dict[str, Any]) -> None:
     """Open the recipe that is like this one in all that its page shows; others may have the same title."""
     await ui.key("BACK")  # the keyboard
+    listed = [row[name] for name in ("title", "description", "servings", "preparationTime")]
     wanted = {row[name] for name in _SHOWN_FIELDS if row[name]}
-    index = 0
-    for _ in range(_MAX_OPENED):
-        found = await rows(ui, row["title"])
-        if index >= len(found):
-            await ui.swipe("up")
-            index = 0
-            continue
-        await ui.tap_at(*found[index].bounds.center)
+    for index in range(_MAX_OPENED):
+        await tap_row(ui, *listed, index=index)
         if wanted <= {node.text for node in ui.tree.walk()}:
             return
         await ui.key("BACK")
-        index += 1
     raise OracleStuck(f"no recipe {row['title']} with {wanted}")
 
 
