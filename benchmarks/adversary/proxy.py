@@ -26,6 +26,10 @@ class FaultProxy:
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
+    @property
+    def listens(self) -> bool:
+        return self._server is not None
+
     async def __aenter__(self) -> Self:
         await self.listen()
         return self

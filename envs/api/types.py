@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 from rlfactory.envs.api.errors import TaskError
 
+MAX_CALLS: Final = 32
+"""That a step may have; services may be set to take others."""
 JSON = None | bool | int | float | str | list["JSON"] | dict[str, "JSON"]
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)

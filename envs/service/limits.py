@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, fields, replace
 
 from rlfactory.envs.api.errors import TaskError
-from rlfactory.envs.api.types import SessionOptions
+from rlfactory.envs.api.types import MAX_CALLS, SessionOptions
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,7 +16,7 @@ class Limits:
     max_sessions: int = 512
     max_fork: int = 64
     """Sessions that one Fork may make."""
-    max_calls_per_step: int = 32
+    max_calls_per_step: int = MAX_CALLS
     max_turns: int = 200
     max_output_chars: int = 20_000
     """Of one tool result; the middle of a longer one is cut out, and says so."""

@@ -22,7 +22,7 @@ from rlfactory.envs.api.errors import (
     SessionNotFound,
     TaskError,
 )
-from rlfactory.envs.api.types import EpisodeState, Observation, ResetResult, Reward, SessionOptions
+from rlfactory.envs.api.types import MAX_CALLS, EpisodeState, Observation, ResetResult, Reward, SessionOptions
 from rlfactory.trainer.dialects import Dialect, Parsed, ParseError
 from rlfactory.trainer.episode.context import Message
 from rlfactory.trainer.episode.conversation import Reply, RowFull
@@ -219,9 +219,12 @@ def _parse(dialect: Dialect, reply: Reply) -> tuple[Parsed, str]:
     if not reply.complete:
         return nothing, f"your message was cut off after {len(reply.token_ids)} tokens; be shorter"
     try:
-        return dialect.parse(reply.model_text if dialect.special_tokens else reply.text), ""
+        parsed = dialect.parse(reply.model_text if dialect.special_tokens else reply.text)
     except ParseError as error:
         return nothing, str(error)
+    if len(parsed.calls) > MAX_CALLS:  # a service would refuse the step, and a model could void what it is losing
+        return nothing, f"your message has {len(parsed.calls)} calls; at most {MAX_CALLS} are made in one turn"
+    return parsed, ""
 
 
 def opening_messages(dialect: Dialect, session: RecordedSession, first: Observation) -> list[Message]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from benchmarks.adversary.proxy import FaultProxy
 from rlfactory.envs.api.errors import LimitExceeded
+from rlfactory.envs.client import EnvClient
 
 
 async def test_list_tasks_and_status(serve):
@@ -38,3 +42,14 @@ async def test_one_watcher_hears_of_resets_and_too_many_are_refused(serve):
         with pytest.raises(LimitExceeded, match="max_watchers"):
             async with client.watch():
                 pass
+
+
+async def test_a_watch_begins_when_the_service_is_there_again(serve):
+    async with serve() as (server, client), FaultProxy(server.address) as proxy, EnvClient(proxy.address) as far:
+        away = asyncio.create_task(proxy.outage(0.3))
+        while proxy.listens:  # noqa: ASYNC110 - the outage has begun
+            await asyncio.sleep(0)
+        async with far.watch() as events:
+            begun = await client.reset("bench.talk", seed=0)
+            assert (await anext(events)).session == begun.session
+        await away

@@ -16,7 +16,7 @@ from rlfactory.emulators.pool import PoolConfig
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.direct import DirectSource
 from rlfactory.envs.api.errors import TaskError
-from rlfactory.envs.api.types import EpisodeState, ImageRef, SessionOptions
+from rlfactory.envs.api.types import MAX_CALLS, EpisodeState, ImageRef, SessionOptions
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
 from rlfactory.trainer.dialects import get_dialect
@@ -105,6 +105,16 @@ async def run(
         return await converse(session, conversation, DIALECT, generate_timeout_s=config.generate_timeout_s)
 
     return await play(spec, player, open_session=open_session, config=config)
+
+
+async def test_a_model_that_calls_too_often_is_told_so_and_cannot_void_its_episode() -> None:
+    script = Script([TAP * (MAX_CALLS + 1), FINISH])
+    async with phones() as (_, client):
+        played = await run(client, script, turn_tokens=20_000, response_tokens=50_000, prompt_tokens=20_000)
+    assert not isinstance(played, Dropped)
+    episode, _ = played
+    assert (episode.malformed, episode.state, len(episode.turns)) == (1, EpisodeState.FINISHED, 2)
+    assert f"{MAX_CALLS + 1} calls; at most {MAX_CALLS}" in script.asked[1]
 
 
 async def test_a_row_is_what_the_engine_was_asked_and_what_it_said(tmp_path: Path) -> None:
