@@ -62,6 +62,9 @@ def evaluate_policy(
     concurrency: Annotated[int, typer.Option(min=1, help="Episodes at a time.")] = 8,
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
     ablate: Annotated[Literal["image"] | None, typer.Option(help="Take this from the policy.")] = None,
+    perturb: Annotated[
+        str, typer.Option(metavar="NAME[:STRENGTH],...", help="What happens to the phones: popup,rotation:0.8; all.")
+    ] = "",
     address: Annotated[str, typer.Option(help="A running service; empty: start one for this ")] = "",
     dialect: Annotated[str, typer.Option(help="How an endpoint's model writes actions.")] = "qwen2_5_vl",
     max_pixels: Annotated[int | None, typer.Option(min=1, help="Pixel budget of a screenshot.")] = None,
@@ -101,6 +104,7 @@ def evaluate_policy(
         concurrency=concurrency,
         first_seed=seed,
         ablation=Ablation(ablate) if ablate else None,
+        perturb=perturb,
     )
     trust = files.load(token=token_from_environment()) if address else None
     count = min(concurrency, episodes * attempts)

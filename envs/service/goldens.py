@@ -14,6 +14,7 @@ class EpisodeKey(NamedTuple):
     task: str
     seed: int
     split: Split
+    perturb: str = ""
 
 
 class Goldens:

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 from rlfactory.emulators.device.device import Snapshot
@@ -24,6 +24,8 @@ from rlfactory.envs.api.errors import (
     TaskError,
 )
 from rlfactory.envs.api.types import ResetResult, SessionOptions, Split, StepResult, ToolCall
+from rlfactory.envs.perturb.catalogue import PERTURBATIONS
+from rlfactory.envs.perturb.perturbation import parse
 from rlfactory.envs.rewards.rubric import Rubric
 from rlfactory.envs.service.concurrency import all_or_none, forget_snapshot, to_its_end
 from rlfactory.envs.service.events import EventBus, EventKind
@@ -44,6 +46,8 @@ from rlfactory.envs.wire.faults import device_failure
 POOL_LEASE_MARGIN: Final = 3
 """Set-up times that a pool's lease outlasts a session's: sessions end first, the pool's lease is the backstop."""
 
+PERTURBED_TURNS: Final = 2
+"""Times a task's turns, where perturbations cost some."""
 DRAWN_AT_ONCE: Final = 4
 """Tasks whose parameters are being drawn, each in a thread."""
 
@@ -80,9 +84,11 @@ class SessionManager:
         services: Services | None = None,
         tenants: int = 1,
         journal: Journal | None = None,
+        perturb: str = "",
     ) -> None:
         """`pool` is None for a service without phones, which refuses tasks that need one.
 
+        `perturb` is what happens to the phones of sessions that do not say so themselves.
         `tenants` share the service: none of them can take all of its sessions or watchers.
         `runtime`, `services` and `journal` are open, and closed by who opened them.
         """
@@ -95,6 +101,7 @@ class SessionManager:
         self.draining = False
         self._max_of_tenant = share(limits.max_sessions, tenants)
         self.tools = tools
+        self._perturb = perturb
         self._rubric = rubric or Rubric()
         self._runtime = runtime or ToolRuntime()
         self._services = services or Services()
@@ -171,12 +178,15 @@ class SessionManager:
             drawn = await in_thread(lambda: self.tasks.draw(task, seed=seed, split=split))
         if drawn.needs_device and self.pool is None:
             raise TaskError(f"task {task!r} needs a phone, and this service has none")
+        perturb = options.perturb or self._perturb
+        parse(perturb, PERTURBATIONS)
+        turns = drawn.max_turns * (PERTURBED_TURNS if perturb else 1)
         return Episode(
-            key=EpisodeKey(task, seed, split),
+            key=EpisodeKey(task, seed, split, perturb),
             client=client,
             task=drawn,
-            options=bounded(options, self.limits),
-            max_turns=min(drawn.max_turns, options.max_turns or drawn.max_turns, self.limits.max_turns),
+            options=replace(bounded(options, self.limits), perturb=perturb),
+            max_turns=min(turns, options.max_turns or turns, self.limits.max_turns),
             limits=self.limits,
             rubric=self._rubric,
             runtime=self._runtime,
@@ -478,6 +488,7 @@ class SessionManager:
             state_hash=session.state_hash,
             build=build(),
             task_digest=task_digest(type(session.episode.task)),
+            perturb=session.episode.options.perturb,
         )
 
 

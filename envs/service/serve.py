@@ -84,6 +84,7 @@ def server_config(options: ServeOptions) -> ServerConfig:
             drain_s=options.drain_s,
             limits=Limits(max_sessions=options.max_sessions),
             tool_cache=CacheConfig(path=options.tool_cache),
+            perturb=options.perturb,
             recorded_answers=read_answers(options.answers) if options.answers else {},
             trust=files.load(token=token_from_environment()),
             journal=options.journal,

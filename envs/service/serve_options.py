@@ -93,6 +93,9 @@ class ServeOptions:
     ] = -1
     tools: Annotated[Path | None, typer.Option(help="A file of tools, YAML or JSON, beside those that ship.")] = None
     tool_cache: Annotated[Path | None, typer.Option(help="Keeps answers of pure tools from run to run.")] = None
+    perturb: Annotated[
+        str, typer.Option(metavar="NAME[:STRENGTH],...", help="What happens to phones in use: popup,rotation:0.8; all.")
+    ] = ""
     answers: Annotated[Path | None, typer.Option(help="Answers that a replay's calls of tools are given.")] = None
     tasks: Annotated[
         list[Path] | None, typer.Option(help="A Python file of tasks beside those that ship; repeat it for more.")

@@ -20,6 +20,8 @@ from prometheus_client import CollectorRegistry
 from rlfactory.emulators.device.device import ImageSpec
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.pool import PhoneSource, Pool, PoolConfig, PoolMetrics
+from rlfactory.envs.perturb.catalogue import PERTURBATIONS
+from rlfactory.envs.perturb.perturbation import parse
 from rlfactory.envs.rewards.rubric import Rubric
 from rlfactory.envs.service import health
 from rlfactory.envs.service.authentication import TokenInterceptor
@@ -76,6 +78,8 @@ class ServerConfig:
     max_concurrent_calls: int = 4096
     tool_calls: RuntimeConfig = field(default_factory=RuntimeConfig)
     tool_cache: CacheConfig = field(default_factory=CacheConfig)
+    perturb: str = ""
+    """What happens to the phones of sessions that do not ask for anything else: `rlfactory.envs.perturb`."""
     recorded_answers: Mapping[str, Ended] = field(default_factory=dict)
     """By call id: what a replay's calls of tools that are not deterministic are answered with."""
     limits: Limits = field(default_factory=Limits)
@@ -85,6 +89,7 @@ class ServerConfig:
 
     def __post_init__(self) -> None:
         self.trust.require_safe(self.host)
+        parse(self.perturb, PERTURBATIONS)
         if not 0 <= self.port <= 65535:
             raise ValueError(f"port must be from 0 to 65535, got {self.port}")
         if self.drain_s < 0:
@@ -215,6 +220,7 @@ async def serving(
                 services=shared,
                 tenants=config.trust.parties,
                 journal=journal,
+                perturb=config.perturb,
             )
         )
         await resume_sessions(manager, journal)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from rlfactory.emulators.device.device import Device
-from rlfactory.emulators.device.errors import DeviceError
+from rlfactory.emulators.device.errors import CommandFailed, DeviceError
 from rlfactory.emulators.device.state import DeviceState, digest
 from rlfactory.envs.api.errors import (
     EnvironmentFault,
@@ -37,8 +37,11 @@ from rlfactory.envs.api.types import (
     ToolCall,
     ToolResult,
     ToolSchema,
+    ToolStatus,
 )
 from rlfactory.envs.api.user_code import told_with_line
+from rlfactory.envs.perturb.catalogue import PERTURBATIONS
+from rlfactory.envs.perturb.perturbation import Plan, plan, rebased
 from rlfactory.envs.rewards.rubric import Judge, Rubric
 from rlfactory.envs.service.goldens import EpisodeKey
 from rlfactory.envs.service.idempotency import AtMostOnce
@@ -59,6 +62,9 @@ LEAST_TIMEOUT_S: Final = 0.001
 MAX_KEPT_CHARS: Final = 2_000_000
 """Of arguments and results that a session remembers whole."""
 SHORT_CHARS: Final = 200
+ALWAYS_THERE: Final = ("phone", "finish")
+"""Tools that need no network."""
+OFFLINE: Final = ToolResult(call_id="", name="", status=ToolStatus.ERROR, text="the network does not answer; try again")
 CANONICAL: Final = json.JSONEncoder(sort_keys=True)
 
 
@@ -83,6 +89,7 @@ class Episode:
     """Who plays it; phones are shared out evenly between clients."""
     task: Task
     options: SessionOptions
+    """Its `perturb` is what is in force."""
     max_turns: int
     limits: Limits
     rubric: Rubric
@@ -146,6 +153,7 @@ class Session:
         self._now: DeviceState = {}
         self._hashed: tuple[DeviceState | None, str] = (None, "")
         """The state that was hashed last, and its hash."""
+        self._plan = self._perturbations()
         self._judge = Judge(episode.task)
         self._rubric = episode.task.rubric() or episode.rubric
         self._calls: tuple[PlayedCall, ...] = ()
@@ -180,6 +188,7 @@ class Session:
             device = self.phone.device
             with _blaming_task(self.episode, "setup"):
                 await self.episode.task.setup(device, timeout_s=timeout_s)
+            await self._disturb(self._plan.at_start, timeout_s)
             await device.settle(timeout_s=timeout_s)
             self._initial = self._now = await device.state(timeout_s=timeout_s)
         await self._look(timeout_s)
@@ -195,6 +204,7 @@ class Session:
         """
         self._initial, self._now, self._reward = parent._initial, parent._now, parent._reward
         self._calls, self._kept_chars = parent._calls, parent._kept_chars
+        self._plan = parent._plan
         if self.phone is not None and self._observer is not None and parent._observer is not None:
             self._now = await self.phone.device.state(timeout_s=self.episode.limits.setup_timeout_s)
             if self.state_hash != parent.state_hash:
@@ -251,6 +261,34 @@ class Session:
                 self._tools[name] = factory(context)
         except UnknownName as error:
             raise EnvironmentFault(f"task {self.episode.key.task} asks for what is not there: {error}") from error
+
+    def _perturbations(self) -> Plan:
+        """Return what happens to the phone, and to calls, in this episode."""
+        episode, info = self.episode, self.phone.device.info if self.phone else None
+        if not episode.options.perturb:
+            return Plan()
+        return plan(
+            episode.options.perturb,
+            f"{episode.key.task}/{episode.key.split}/{episode.key.seed}",
+            PERTURBATIONS,
+            allowed=episode.task.allowed(),
+            screen_px=(info.width_px, info.height_px) if info else (0, 0),
+            density_dpi=info.density_dpi if info else 0,
+        )
+
+    async def _disturb(self, commands: Sequence[str], timeout_s: float) -> None:
+        """Let something happen to the phone. What it changes is no damage: the episode began with it."""
+        if self.phone is None or not commands:
+            return
+        device = self.phone.device
+        before = await device.state(timeout_s=timeout_s)
+        for command in commands:
+            result = await device.shell(command, timeout_s=timeout_s)
+            if result.exit_code:
+                raise CommandFailed(command, result.exit_code, result.stderr or result.stdout)
+        await device.settle(timeout_s=timeout_s)
+        self._now = await device.state(timeout_s=timeout_s)
+        self._initial = rebased(self._initial, before, self._now)
 
     def _tool_context(self) -> ToolContext:
         return ToolContext(
@@ -357,9 +395,11 @@ class Session:
         started = time.perf_counter()
         timeout_s = self.episode.options.step_timeout_s
         clock = self._record.clock = PhoneClock()
-        results = await self._executor.run(calls, timeout_s=timeout_s * (1 - OBSERVE_SHARE))
-        ran = time.perf_counter()
+        results = await self._carry_out(calls, timeout_s * (1 - OBSERVE_SHARE))
         self.turns += 1
+        if self._record.ending is None:
+            await self._disturb(self._plan.after_turn.get(self.turns, ()), timeout_s)
+        ran = time.perf_counter()
         self._keep_calls(calls, results)
         if self._record.ending is not None:
             self.state = EpisodeState.FINISHED
@@ -379,6 +419,17 @@ class Session:
             total_s=judged - started,
         )
         return self._played(results, timing)
+
+    async def _carry_out(self, calls: Sequence[ToolCall], timeout_s: float) -> tuple[ToolResult, ...]:
+        """Run the calls; those of tools beyond the phone do not get through in a turn without network."""
+        if self.turns + 1 not in self._plan.failing_turns:
+            return await self._executor.run(calls, timeout_s=timeout_s)
+        through = [call for call in calls if call.name in ALWAYS_THERE]
+        answers = iter(await self._executor.run(through, timeout_s=timeout_s))
+        return tuple(
+            next(answers) if call.name in ALWAYS_THERE else replace(OFFLINE, call_id=call.id, name=call.name)
+            for call in calls
+        )
 
     def _played(self, results: tuple[ToolResult, ...], timing: StepTiming) -> StoredStep:
         result = StepResult(

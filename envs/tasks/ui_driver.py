@@ -13,11 +13,25 @@ from typing import Final, Literal
 from rlfactory.emulators.device.ui import Bounds, UiNode, from_xml
 from rlfactory.envs.api.coordinates import ScreenSize, from_device
 from rlfactory.envs.api.session import PlayableSession
-from rlfactory.envs.api.types import JSON, Observation, Reward, ToolCall, ToolStatus
+from rlfactory.envs.api.types import JSON, EpisodeState, Observation, Reward, ToolCall, ToolStatus
 
 MAX_SCROLLS: Final = 10
 MAX_SHOWN: Final = 40
 """Texts that an `OracleStuck` lists."""
+MAX_INTERRUPTIONS: Final = 12
+"""Dialogs declined and seconds waited after one action."""
+MAX_RETRIES: Final = 8
+LOADING_S: Final = 4
+INTERRUPTERS: Final = frozenset(
+    {
+        "android",
+        "com.android.vending",
+        "com.google.android.dialer",
+        "com.google.android.gms",
+        "com.google.android.permissioncontroller",
+    }
+)
+"""Packages whose windows come over an app that did not ask for them."""
 DELETES_PER_STEP: Final = 16
 """Below every server's limit of calls per step."""
 
@@ -40,6 +54,7 @@ class UiDriver:
             raise ValueError("an oracle needs the UI tree: reset the session with with_tree=True")
         self._session = session
         self._tree: tuple[str, UiNode] | None = None
+        self._began_wide = session.observation.width_px > session.observation.height_px
 
     @property
     def observation(self) -> Observation:
@@ -85,9 +100,23 @@ class UiDriver:
 
     # --- acting ------------------------------------------------------------------------------------------------------
 
+    async def reach(self, text: str = "", *, resource_id: str = "", index: int = 0) -> UiNode:
+        """Return a node, found as by `tap`; one further down or up the page is scrolled to, as on a small screen."""
+        for direction in ("up", "down"):
+            for _ in range(MAX_SCROLLS):
+                if self.find(text, resource_id=resource_id)[index:]:
+                    return self._one(text, resource_id, index)
+                if not any(node.scrollable for node in self._visible()):
+                    break
+                before = self.observation.tree_xml
+                await self._swipe_in(self._scrollable(""), direction)
+                if self.observation.tree_xml == before:
+                    break
+        return self._one(text, resource_id, index)
+
     async def tap(self, text: str = "", *, resource_id: str = "", index: int = 0) -> None:
         """Tap the node with this text or description (exact match first), or whose resource-id ends in /resource_id."""
-        await self.tap_at(*self._one(text, resource_id, index).bounds.center)
+        await self.tap_at(*(await self.reach(text, resource_id=resource_id, index=index)).bounds.center)
 
     async def tap_at(self, x_px: int, y_px: int) -> None:
         """Tap a device pixel."""
@@ -95,7 +124,7 @@ class UiDriver:
 
     async def long_press(self, text: str = "", *, resource_id: str = "") -> None:
         """Press long on a node, found as by `tap`."""
-        point = self._point(*self._one(text, resource_id, 0).bounds.center)
+        point = self._point(*(await self.reach(text, resource_id=resource_id)).bounds.center)
         await self.act({"action": "long_press", "coordinate": point})
 
     async def scroll_to(self, text: str, *, resource_id: str = "") -> None:
@@ -162,10 +191,37 @@ class UiDriver:
 
     async def _step(self, calls: Sequence[ToolCall]) -> list[str]:
         result = await self._session.step(calls)
+        for _ in range(MAX_RETRIES):  # a network that comes and goes
+            if {(each.status, each.name == "phone") for each in result.results} != {(ToolStatus.ERROR, False)}:
+                break
+            result = await self._session.step(calls)
+        await self._clear_the_way(result.state)
         for call, outcome in zip(calls, result.results, strict=True):
             if outcome.status is not ToolStatus.OK:
                 raise self._stuck(f"{call.name} {dict(call.arguments)} was {outcome.status}: {outcome.text}")
         return [outcome.text for outcome in result.results]
+
+    async def _clear_the_way(self, state: EpisodeState) -> None:
+        """Decline what others put over the app; wait for a page that still loads, and until the phone is upright."""
+        for _ in range(MAX_INTERRUPTIONS):
+            if state is not EpisodeState.RUNNING or not self.observation.tree_xml:
+                return
+            action = self._way_out()
+            if action is None:
+                return
+            state = (await self._session.step([ToolCall(id="0", name="phone", arguments=action)])).state
+
+    def _way_out(self) -> dict[str, JSON] | None:
+        """Return what to do about a screen that is not the app's; None where it is."""
+        dismiss = self.find(resource_id="dismiss_banner")
+        tree = self.tree
+        if not dismiss and tree.package in INTERRUPTERS and not self.observation.activity.startswith(tree.package):
+            dismiss = [node for node in self._visible() if node.clickable and node.text]
+        if dismiss:
+            return {"action": "tap", "coordinate": self._point(*dismiss[0].bounds.center)}
+        seen = self.observation
+        turned = (seen.width_px > seen.height_px) is not self._began_wide
+        return {"action": "wait", "seconds": LOADING_S} if turned or self.find(resource_id="loading") else None
 
     async def _swipe_in(self, area: Bounds, direction: Direction) -> None:
         """Swipe over the middle half of the area."""

@@ -50,6 +50,8 @@ class EvalConfig:
     concurrency: int = 8
     first_seed: int = 0
     ablation: Ablation | None = None
+    perturb: str = ""
+    """What happens to the phones; "": what the service is set to."""
     rollout: RolloutConfig = field(
         default_factory=lambda: RolloutConfig(episode_timeout_s=3600.0, retry_within_s=3600.0)
     )
@@ -128,7 +130,7 @@ async def evaluate(
     played: list[Episode | Dropped] = []
 
     def open_session(spec: EpisodeSpec) -> Session:
-        options = replace(policy.options, group=spec.group)
+        options = replace(policy.options, group=spec.group, perturb=config.perturb)
         return client.session(spec.task, seed=spec.seed, split=spec.split, options=options)
 
     async def run_one(spec: EpisodeSpec) -> None:

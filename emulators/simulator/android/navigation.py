@@ -193,6 +193,9 @@ class Navigator:
                 break
             previous = top.token
             top.activity.on_resume(self._phone.system)
+            view = self._phone.state.view
+            if view.loading and not self._phone.state.tasks.front.home:
+                view.loaded_at_ms = self._phone.state.clock.uptime_ms() + view.loading_ms
         self._phone.invalidate()
 
 

@@ -16,6 +16,7 @@ from rlfactory.emulators.simulator.machine.task_stack import TaskStack
 
 Rotation = Literal[0, 1, 2, 3]
 Overlay = Literal["", "shade", "recents"]
+Loading = Literal["", "splash", "two_steps"]
 KeyboardPage = Literal["letters", "symbols", "more_symbols"]
 
 
@@ -30,6 +31,21 @@ class Notification:
     icon: str
     """Material Design icon name."""
     posted_ns: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interruption:
+    """A window of the system or of another app that comes over whatever is shown."""
+
+    kind: Literal["dialog", "banner", "call"]
+    """A dialog and a call keep touches from what lies below; a banner covers the top and goes by itself."""
+    package: str
+    title: str
+    text: str = ""
+    buttons: tuple[str, ...] = ("OK",)
+    """Each closes it; the first one declines."""
+    until_ms: int = 0
+    """Uptime at which a banner goes; 0: when it is answered."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -67,6 +83,14 @@ class ViewState:
     toast_until_ms: int = 0
     """Uptime at which the toast goes; it is not shown from then on."""
     screen_on: bool = True
+    interruptions: tuple[Interruption, ...] = ()
+    """What waits for an answer, the topmost last."""
+    loading: Loading = ""
+    """How activities open from now on: at once, or after a while."""
+    loading_ms: int = 0
+    """What that while is."""
+    loaded_at_ms: int = 0
+    """Uptime at which the activity in front has loaded."""
     autofocused: str = ""
     """The field that has had its `autofocus` ("activity token/key"), so that it takes the focus only once."""
 

@@ -14,12 +14,14 @@ from rlfactory.emulators.simulator.view.drawing.painter import Operation, Painte
 from rlfactory.emulators.simulator.view.fields import fields_in, find_field
 from rlfactory.emulators.simulator.view.layout import Limits, Node, Rect, lay_out, place
 from rlfactory.emulators.simulator.view.scene import Layer, LayerKind, Scene, walk
+from rlfactory.emulators.simulator.view.system_ui import interruptions
 from rlfactory.emulators.simulator.view.system_ui import overlays as systemui
 from rlfactory.emulators.simulator.view.system_ui.keyboard import EnterKind, KeyboardLook, fitting_row_dp, keyboard
 from rlfactory.emulators.simulator.view.system_ui.overlays import navigation_picture, status_picture
 from rlfactory.emulators.simulator.view.theme import Theme, theme
 
 if TYPE_CHECKING:
+    from rlfactory.emulators.simulator.machine.state import Interruption
     from rlfactory.emulators.simulator.machine.task_stack import ActivityRecord
     from rlfactory.emulators.simulator.phone import Phone
 
@@ -75,6 +77,8 @@ class _Builder:
     def build(self) -> Scene:
         screen = self.activity.build(self.phone.system)
         popup = self.activity.dialog(self.phone.system)
+        if self.view.loading and self.phone.state.clock.uptime_ms() < self.view.loaded_at_ms:
+            screen, popup = interruptions.still_loading(screen, self.view.loading), None
         self._settle_focus(popup if popup is not None else screen)
         look = self._keyboard_look(popup if popup is not None else screen)
         self.context = replace(
@@ -99,6 +103,8 @@ class _Builder:
             self._overlay()
         if self.view.toast and self.phone.state.clock.uptime_ms() < self.view.toast_until_ms:
             self._toast()
+        if (interruption := interruptions.showing(self.phone)) is not None:
+            self._interruption(interruption)
         return Scene(self.width, self.height, self.context, tuple(self.layers))
 
     def picture(self) -> tuple[Operation, ...]:
@@ -184,7 +190,19 @@ class _Builder:
         )
         self.layers.append(Layer("navigation", node, area, systemui.PACKAGE, operations))
 
-    def _popup(self, popup: w.Dialog | w.Menu) -> None:
+    def _interruption(self, shown: Interruption) -> None:
+        window = interruptions.window(self.phone, shown)
+        if isinstance(window, w.Dialog):
+            self._popup(window, shown.package)
+            return
+        banner = shown.kind == "banner"
+        area = Rect(0, self.status_px, self.width, self.height - self.navigation_px)
+        height = Limits(self.width, self.width, 0 if banner else area.bottom - area.top, area.bottom - area.top)
+        node = place(lay_out(window, height, self.context), 0, area.top, area)
+        kind: LayerKind = "banner" if banner else "dialog"
+        self.layers.append(Layer(kind, node, area, shown.package, self._painted(node, area)))
+
+    def _popup(self, popup: w.Dialog | w.Menu, package: str = "") -> None:
         whole = Rect(0, 0, self.width, self.height)
         if isinstance(popup, w.Dialog):
             area, node = self._dialog(popup)
@@ -194,7 +212,7 @@ class _Builder:
             area, node = self._menu(popup)
             before, kind = (), "menu"
         operations = self._painted(node, area, before)
-        self.layers.append(Layer(kind, node, area, self.package, operations, popup.on_dismiss))
+        self.layers.append(Layer(kind, node, area, package or self.package, operations, popup.on_dismiss))
 
     def _dialog(self, dialog: w.Dialog) -> tuple[Rect, Node]:
         area = Rect(0, self.status_px, self.width, max(self.bottom, self.status_px + 1))

@@ -19,7 +19,7 @@ from rlfactory.emulators.simulator.view.system_ui.overlays import NavigationKey
 from rlfactory.emulators.simulator.view.widgets import Checkbox, ListItem, Scroll, Slider, Switch, TextField
 
 LayerKind = Literal[
-    "window", "status", "navigation", "dialog", "menu", "toolbar", "keyboard", "toast", "shade", "recents"
+    *("window", "status", "navigation", "dialog", "menu", "toolbar", "keyboard", "toast", "shade", "recents", "banner"),
 ]
 
 
@@ -87,8 +87,8 @@ class Scene:
 
     def ui_tree(self) -> UiNode:
         """Return the accessibility tree of the window that has the focus."""
-        layer, toolbar = self.active, self.layer("toolbar")
-        floating = () if toolbar is None else (toolbar.node,)
+        layer = self.active
+        floating = (each.node for each in self.layers if each.kind in {"toolbar", "banner"})
         return window_tree((layer.node, *floating), layer.area, layer.package, self.context)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from functools import partial
 from typing import Any
 
@@ -54,6 +55,9 @@ class HomeScreen(Activity):
         installed = launchable(system)
         docked = [app for package in DOCK for app in installed if app.package == package]
         rest = [app for app in installed if app not in docked][: 3 * COLUMNS]
+        order = system.settings.get("secure", "launcher_order", "")
+        for places in (docked, rest) if order else ():  # as somebody has dragged them
+            random.Random(order).shuffle(places)
         smartspace = ui.Column(
             children=(
                 ui.Text(key="clock", text=f"{now:%H:%M}", style="clock_huge", color="#FFFFFF"),

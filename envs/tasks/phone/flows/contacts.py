@@ -37,6 +37,7 @@ async def delete(ui: UiDriver, person: Person) -> None:
 async def read_number(ui: UiDriver, person: Person) -> str:
     """Open a contact and return the number that its page shows."""
     await open_contact(ui, person)
+    await ui.reach(resource_id="phone_row")
     return titles(ui, "phone_row")[0]
 
 
@@ -45,7 +46,7 @@ async def name_of(ui: UiDriver, number: str) -> str:
     await open_list(ui)
     await ui.tap("Search contacts")
     await ui.type(number)
-    return ui.find(resource_id="cliv_name_textview")[0].text
+    return (await ui.reach(resource_id="cliv_name_textview")).text
 
 
 async def open_list(ui: UiDriver) -> None:
