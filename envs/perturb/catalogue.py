@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from rlfactory.envs.perturb.perturbation import Draw, Perturbation, Scene
+from rlfactory.envs.perturb.perturbation import Draw, Perturbation, Scene, parse
 
 MESSAGES: Final = "com.google.android.apps.messaging"
 
@@ -38,12 +38,14 @@ def scaled(scene: Scene, least: float, most: float) -> float:
 
 
 def _size(scene: Scene) -> Sequence[str]:
+    assert scene.info is not None
     width, height = scaled(scene, 0.85, 1.2), scaled(scene, 0.85, 1.1)
-    return (f"wm size {round(scene.width_px * width)}x{round(scene.height_px * height)}",)
+    return (f"wm size {round(scene.info.width_px * width)}x{round(scene.info.height_px * height)}",)
 
 
 def _density(scene: Scene) -> Sequence[str]:
-    return (f"wm density {min(1200, max(72, round(scene.density_dpi * scaled(scene, 0.85, 1.15))))}",)
+    assert scene.info is not None
+    return (f"wm density {min(1200, max(72, round(scene.info.density_dpi * scaled(scene, 0.85, 1.15))))}",)
 
 
 def _font_size(scene: Scene) -> Sequence[str]:
@@ -166,3 +168,8 @@ ALL: Final = (
     Perturbation(name="network", what="tools that are no phone do not answer now and then", fails_calls=True),
 )
 PERTURBATIONS: Final[Mapping[str, Perturbation]] = {each.name: each for each in ALL}
+
+
+def turns_under(spec: str, turns: int) -> int:
+    """Return the turns of a task that has so many untroubled: perturbations cost some. Raises: see `parse`."""
+    return 2 * turns if parse(spec, PERTURBATIONS) else turns

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from rlfactory.emulators.device.device import Device, DeviceInfo
+from rlfactory.emulators.device.errors import CommandFailed
 from rlfactory.emulators.device.state import DeviceState, diff
 from rlfactory.envs.api.errors import TaskError, UnknownName
 
@@ -28,9 +30,8 @@ class Scene:
     rng: random.Random
     strength: float
     """0..1: how often it happens, or how much it changes."""
-    width_px: int
-    height_px: int
-    density_dpi: int
+    info: DeviceInfo | None
+    """Of the phone; None in text-only tasks."""
 
 
 Draw = Callable[[Scene], Sequence[str]]
@@ -92,12 +93,13 @@ def plan(
     known: Mapping[str, Perturbation],
     *,
     allowed: Sequence[str],
-    screen_px: tuple[int, int],
-    density_dpi: int,
+    info: DeviceInfo | None,
 ) -> Plan:
     """Draw what happens in an episode: the same for the same spec and key (task, seed, split), on every machine.
 
-    Args: allowed: fnmatch patterns of the state that the task is about.
+    Args:
+        allowed: fnmatch patterns of the state that the task is about.
+        info: of the phone; None in text-only tasks.
 
     Raises: see `parse`.
     """
@@ -106,10 +108,11 @@ def plan(
     failing: set[int] = set()
     for name, strength in parse(spec, known).items():
         perturbation, rng = known[name], random.Random(f"{key}/{name}")
+        if info is None and not perturbation.fails_calls:
+            continue
         if any(fnmatch.fnmatchcase(key, pattern) for key in perturbation.about for pattern in allowed):
             continue
-        width_px, height_px = screen_px
-        scene = Scene(rng=rng, strength=strength, width_px=width_px, height_px=height_px, density_dpi=density_dpi)
+        scene = Scene(rng=rng, strength=strength, info=info)
         if perturbation.at_start is not None:
             at_start += perturbation.at_start(scene)
         turns = rng.sample(range(1, FIRST_TURNS + 1), 1 + round(strength * 4))
@@ -122,6 +125,17 @@ def plan(
         if perturbation.fails_calls:
             failing.update(turns)
     return Plan(at_start=tuple(at_start), after_turn=after_turn, failing_turns=frozenset(failing))
+
+
+async def disturb(device: Device, commands: Sequence[str], *, timeout_s: float) -> tuple[DeviceState, DeviceState]:
+    """Carry out what was planned; return the phone's state before and after. Raises: DeviceError."""
+    before = await device.state(timeout_s=timeout_s)
+    for command in commands:
+        result = await device.shell(command, timeout_s=timeout_s)
+        if result.exit_code:
+            raise CommandFailed(command, result.exit_code, result.stderr or result.stdout)
+    await device.settle(timeout_s=timeout_s)
+    return before, await device.state(timeout_s=timeout_s)
 
 
 def rebased(initial: DeviceState, before: DeviceState, after: DeviceState) -> DeviceState:

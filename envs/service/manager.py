@@ -24,8 +24,7 @@ from rlfactory.envs.api.errors import (
     TaskError,
 )
 from rlfactory.envs.api.types import ResetResult, SessionOptions, Split, StepResult, ToolCall
-from rlfactory.envs.perturb.catalogue import PERTURBATIONS
-from rlfactory.envs.perturb.perturbation import parse
+from rlfactory.envs.perturb.catalogue import turns_under
 from rlfactory.envs.rewards.rubric import Rubric
 from rlfactory.envs.service.concurrency import all_or_none, forget_snapshot, to_its_end
 from rlfactory.envs.service.events import EventBus, EventKind
@@ -45,9 +44,6 @@ from rlfactory.envs.wire.faults import device_failure
 
 POOL_LEASE_MARGIN: Final = 3
 """Set-up times that a pool's lease outlasts a session's: sessions end first, the pool's lease is the backstop."""
-
-PERTURBED_TURNS: Final = 2
-"""Times a task's turns, where perturbations cost some."""
 DRAWN_AT_ONCE: Final = 4
 """Tasks whose parameters are being drawn, each in a thread."""
 
@@ -179,8 +175,7 @@ class SessionManager:
         if drawn.needs_device and self.pool is None:
             raise TaskError(f"task {task!r} needs a phone, and this service has none")
         perturb = options.perturb or self._perturb
-        parse(perturb, PERTURBATIONS)
-        turns = drawn.max_turns * (PERTURBED_TURNS if perturb else 1)
+        turns = turns_under(perturb, drawn.max_turns)
         return Episode(
             key=EpisodeKey(task, seed, split, perturb),
             client=client,

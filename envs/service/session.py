@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from rlfactory.emulators.device.device import Device
-from rlfactory.emulators.device.errors import CommandFailed, DeviceError
+from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.device.state import DeviceState, digest
 from rlfactory.envs.api.errors import (
     EnvironmentFault,
@@ -41,7 +41,7 @@ from rlfactory.envs.api.types import (
 )
 from rlfactory.envs.api.user_code import told_with_line
 from rlfactory.envs.perturb.catalogue import PERTURBATIONS
-from rlfactory.envs.perturb.perturbation import Plan, plan, rebased
+from rlfactory.envs.perturb.perturbation import disturb, plan, rebased
 from rlfactory.envs.rewards.rubric import Judge, Rubric
 from rlfactory.envs.service.goldens import EpisodeKey
 from rlfactory.envs.service.idempotency import AtMostOnce
@@ -153,7 +153,13 @@ class Session:
         self._now: DeviceState = {}
         self._hashed: tuple[DeviceState | None, str] = (None, "")
         """The state that was hashed last, and its hash."""
-        self._plan = self._perturbations()
+        self._plan = plan(
+            episode.options.perturb,
+            f"{episode.key.task}/{episode.key.split}/{episode.key.seed}",
+            PERTURBATIONS,
+            allowed=episode.task.allowed(),
+            info=phone.device.info if phone else None,
+        )
         self._judge = Judge(episode.task)
         self._rubric = episode.task.rubric() or episode.rubric
         self._calls: tuple[PlayedCall, ...] = ()
@@ -262,33 +268,11 @@ class Session:
         except UnknownName as error:
             raise EnvironmentFault(f"task {self.episode.key.task} asks for what is not there: {error}") from error
 
-    def _perturbations(self) -> Plan:
-        """Return what happens to the phone, and to calls, in this episode."""
-        episode, info = self.episode, self.phone.device.info if self.phone else None
-        if not episode.options.perturb:
-            return Plan()
-        return plan(
-            episode.options.perturb,
-            f"{episode.key.task}/{episode.key.split}/{episode.key.seed}",
-            PERTURBATIONS,
-            allowed=episode.task.allowed(),
-            screen_px=(info.width_px, info.height_px) if info else (0, 0),
-            density_dpi=info.density_dpi if info else 0,
-        )
-
     async def _disturb(self, commands: Sequence[str], timeout_s: float) -> None:
         """Let something happen to the phone. What it changes is no damage: the episode began with it."""
-        if self.phone is None or not commands:
-            return
-        device = self.phone.device
-        before = await device.state(timeout_s=timeout_s)
-        for command in commands:
-            result = await device.shell(command, timeout_s=timeout_s)
-            if result.exit_code:
-                raise CommandFailed(command, result.exit_code, result.stderr or result.stdout)
-        await device.settle(timeout_s=timeout_s)
-        self._now = await device.state(timeout_s=timeout_s)
-        self._initial = rebased(self._initial, before, self._now)
+        if self.phone is not None and commands:
+            happened = await disturb(self.phone.device, commands, timeout_s=timeout_s)
+            self._initial, self._now = rebased(self._initial, *happened), happened[1]
 
     def _tool_context(self) -> ToolContext:
         return ToolContext(

@@ -7,7 +7,7 @@ import marshal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 from rlfactory.emulators.device.ui import UiNode
 from rlfactory.emulators.simulator.view.accessibility import window_tree
@@ -18,9 +18,8 @@ from rlfactory.emulators.simulator.view.system_ui.keyboard import Key
 from rlfactory.emulators.simulator.view.system_ui.overlays import NavigationKey
 from rlfactory.emulators.simulator.view.widgets import Checkbox, ListItem, Scroll, Slider, Switch, TextField
 
-LayerKind = Literal[
-    *("window", "status", "navigation", "dialog", "menu", "toolbar", "keyboard", "toast", "shade", "recents", "banner"),
-]
+WindowKind = Literal["window", "dialog", "menu", "shade", "recents"]
+LayerKind = WindowKind | Literal["status", "navigation", "toolbar", "keyboard", "toast", "banner"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +63,7 @@ class Scene:
     @property
     def active(self) -> Layer:
         """The window that has the input focus: the topmost that is no bar, keyboard or toast."""
-        windows = ("window", "dialog", "menu", "shade", "recents")
-        return next(layer for layer in reversed(self.layers) if layer.kind in windows)
+        return next(layer for layer in reversed(self.layers) if layer.kind in get_args(WindowKind))
 
     def layer_at(self, x_px: int, y_px: int) -> Layer | None:
         """Return who gets a touch: the bars, else the topmost layer; a modal one also gets what is outside of it."""

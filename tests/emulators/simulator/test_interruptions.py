@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import pytest
 
@@ -20,7 +21,7 @@ def phone() -> Phone:
     return phone
 
 
-def show(phone: Phone, window: dict[str, object]) -> None:
+def show(phone: Phone, window: Mapping[str, object]) -> None:
     assert phone.shell(f"disturb show '{json.dumps(window)}'").exit_code == 0
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from benchmarks.trust.perturbed import blind
+from rlfactory.emulators.device.device import DeviceInfo
 from rlfactory.emulators.pool import PoolConfig
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.direct import DirectSource
@@ -60,8 +61,11 @@ async def test_the_seed_says_what_happens(client: EnvClient) -> None:
     assert sizes[0] == sizes[1] != sizes[2]
 
 
+INFO = DeviceInfo(serial="", width_px=540, height_px=1200, density_dpi=210, model="", sdk=33, simulated=True)
+
+
 def planned(seed: int, spec: str = "all:1", allowed: tuple[str, ...] = ()) -> Plan:
-    return plan(spec, f"t/train/{seed}", PERTURBATIONS, allowed=allowed, screen_px=(540, 1200), density_dpi=210)
+    return plan(spec, f"t/train/{seed}", PERTURBATIONS, allowed=allowed, info=INFO)
 
 
 def test_strength_and_seed_are_drawn_alike_everywhere() -> None:
