@@ -66,6 +66,8 @@ class Figures:
     """Behaviours of the conformance suite that did not hold, over all kinds of fault."""
     faults: dict[str, int]
     """How many of each kind went over the episodes."""
+    outages_s: tuple[float, float]
+    """The shortest and the longest of them."""
     wall_s: float
 
 
@@ -107,13 +109,13 @@ async def play_all(client: EnvClient, episodes: int, seen: Seen) -> None:
     await asyncio.gather(*players)
 
 
-async def storm(network: Weather, rng: random.Random, faults: Counter[str]) -> None:
+async def storm(network: Weather, rng: random.Random, faults: list[tuple[str, float]]) -> None:
     """Let faults follow each other for ever: every kind in turn, its length drawn from those left."""
     while True:
         lengths = {kind: rng.sample(OUTAGES_S, len(OUTAGES_S)) for kind in KINDS}
         for number, kind in itertools.product(range(len(OUTAGES_S)), KINDS):
             await network.fault(kind, lengths[kind][number])
-            faults[kind] += 1
+            faults.append((kind, lengths[kind][number]))
             await asyncio.sleep(CALM_S)
 
 
@@ -140,7 +142,7 @@ async def conform(address: str, kind: str, seed: int) -> list[str]:
 
 async def main_async(episodes: int, seed: int, kinds: tuple[str, ...]) -> tuple[Figures, list[str]]:
     """Return the figures, and a line for each thing that went wrong."""
-    seen, faults, begun_s = Seen(), Counter[str](), time.monotonic()
+    seen, faults, begun_s = Seen(), list[tuple[str, float]](), time.monotonic()
     options = ("--phones", str(PHONES), "--spares", "1", "--width", "320", "--height", "480", "--drain-s", "1")
     async with Service(*options, tokens=()) as service:
         async with weather(service.address, seed=seed) as network, EnvClient(network.address) as client:
@@ -159,18 +161,19 @@ async def main_async(episodes: int, seed: int, kinds: tuple[str, ...]) -> tuple[
         wrong_verdicts=len(seen.wrong),
         acts_not_once=len(seen.twice),
         conformance_failed=len(failed),
-        faults=dict(faults),
+        faults=dict(Counter(kind for kind, _ in faults)),
+        outages_s=(min((each for _, each in faults), default=0.0), max((each for _, each in faults), default=0.0)),
         wall_s=round(time.monotonic() - begun_s, 1),
     )
     return figures, [*seen.lost, *seen.wrong, *seen.twice, *failed]
 
 
-async def _tell(seen: Seen, faults: Counter[str], episodes: int) -> None:
+async def _tell(seen: Seen, faults: list[tuple[str, float]], episodes: int) -> None:
     from rich.console import Console
 
     with Console(stderr=True).status("begins") as line, contextlib.suppress(asyncio.CancelledError):
         while True:
-            line.update(f"{seen.played}/{episodes} episodes, {len(seen.lost)} lost, {faults.total()} faults")
+            line.update(f"{seen.played}/{episodes} episodes, {len(seen.lost)} lost, {len(faults)} faults")
             await asyncio.sleep(0.5)
 
 

@@ -58,6 +58,14 @@ KEEPALIVE: Final = (
 )
 """A client that is gone without a word is noticed; clients may ask as often whether we are."""
 
+BOUNDS: Final = (
+    ("grpc.max_connection_idle_ms", 300_000),
+    ("grpc.max_metadata_size", 8 << 10),
+    ("grpc.absolute_max_metadata_size", 16 << 10),
+)
+"""Of a connection without a call, and of the headers of one: calls with more than the first are refused at random, with
+more than the second always."""
+
 
 class AddressInUse(OSError):
     """The address cannot be listened on."""
@@ -121,6 +129,7 @@ class EnvServer:
                 ("grpc.max_send_message_length", -1),
                 ("grpc.so_reuseport", 0),
                 *KEEPALIVE,
+                *BOUNDS,
             ),
             maximum_concurrent_rpcs=config.max_concurrent_calls,
             interceptors=(TokenInterceptor(config.trust.tokens, config.trust.tenants),) if config.trust.tokens else (),
