@@ -61,6 +61,10 @@ def _make_files(system: System) -> None:
 
 
 class _OsmAnd(IntroducedApp):
+    def install(self, system: System) -> None:
+        super().install(system)
+        _make_files(system)  # in the shared storage, too: opening the app changes nothing there
+
     def on_launch(self, system: System) -> None:
         _make_files(system)
 

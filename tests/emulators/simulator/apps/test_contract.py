@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from rlfactory.emulators.device.state import PROBE, diff, parse_probe
 from rlfactory.emulators.simulator.android.app import Activity, Intent
 from rlfactory.emulators.simulator.apps.installed import ALL_APPS
 from rlfactory.emulators.simulator.phone import Phone
@@ -189,3 +190,14 @@ def test_no_sequence_of_touches_breaks_an_app(phone: Phone, finger: Finger, seed
     phone.key("HOME")
     phone.restore(saved)
     assert phone.state_hash() == digest
+
+
+def test_opening_the_apps_changes_nothing_that_tasks_look_at(phone: Phone) -> None:
+    before = parse_probe(run(phone, PROBE))
+    for app in phone.system.apps():
+        if not app.hidden:
+            phone.system.home()
+            phone.system.open_app(app.package)
+            phone.scene()
+    changed = {change.key for change in diff(before, parse_probe(run(phone, PROBE)))}
+    assert changed == {"foreground"}
