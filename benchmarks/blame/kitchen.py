@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -115,8 +116,13 @@ def drawn(rng: random.Random, tools: Sequence[str], count: int) -> list[pb.ToolC
     return [pb.ToolCall(id=str(n), name=name, arguments_json=arguments_json(rng, name)) for n, name in enumerate(names)]
 
 
-async def fuzz(manager: SessionManager, seeds: Iterable[int], calls: int) -> AsyncIterator[tuple[int, list[str]]]:
-    """Play episodes of drawn calls, one for each seed, until so many are made; give how many, and what was wrong."""
+async def fuzz(
+    manager: SessionManager, seeds: Iterable[int], calls: int, until_s: float
+) -> AsyncIterator[tuple[int, list[str]]]:
+    """Play episodes of drawn calls, one for each seed, until so many are made or it is that late (monotonic).
+
+    Gives how many each turn made, and what was wrong.
+    """
     options, made = SessionOptions(with_image=False, lease_s=300.0), 0
     for seed in seeds:
         rng = random.Random(seed)
@@ -132,11 +138,11 @@ async def fuzz(manager: SessionManager, seeds: Iterable[int], calls: int) -> Asy
                 made += len(asked)
                 shown = [f"{each.name}({each.arguments_json[:300]})" for each in asked]
                 yield len(asked), [f"seed {seed} {task}: {wrong[:300]}\n  {shown}"] if wrong else []
-                if not goes_on or made >= calls:
+                if not goes_on or made >= calls or time.monotonic() >= until_s:
                     break
         finally:
             await manager.close(begun.session)
-        if made >= calls:
+        if made >= calls or time.monotonic() >= until_s:
             return
 
 
@@ -146,7 +152,7 @@ def manager_tools(manager: SessionManager) -> tuple[str, ...]:
 
 
 async def players(
-    manager: SessionManager, calls: int, *, seed: int, side_by_side: int
+    manager: SessionManager, calls: int, *, seed: int, side_by_side: int, until_s: float
 ) -> AsyncIterator[tuple[int, list[str]]]:
     """Fuzz with several players at once; give what each turn of theirs came to."""
     told: asyncio.Queue[tuple[int, list[str]] | None] = asyncio.Queue()
@@ -154,7 +160,7 @@ async def players(
     async def play(number: int) -> None:
         seeds = range(seed + number, 10**9, side_by_side)
         try:
-            async for each in fuzz(manager, seeds, calls // side_by_side):
+            async for each in fuzz(manager, seeds, calls // side_by_side, until_s):
                 told.put_nowait(each)
         finally:
             told.put_nowait(None)
