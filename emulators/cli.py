@@ -127,3 +127,46 @@ def down(
     from rlfactory.emulators.sources.standing_view import remove_standing
 
     remove_standing(phones or [], docker_host, everything=everything, as_json=as_json)
+
+
+@app.command()
+def transitions(
+    out: Annotated[Path, typer.Argument(help="A folder for Parquet shards: transitions, screens, grounding.")],
+    count: Annotated[int, typer.Option(min=1, help="Transitions.")] = 10_000,
+    siblings: Annotated[int, typer.Option(min=1, max=64, help="Actions tried from one state, by forking it.")] = 4,
+    depth: Annotated[int, typer.Option(min=1, help="Steps of a walk.")] = 12,
+    seed: Annotated[int, typer.Option(min=0, help="Of the walks; part of the files' names.")] = 0,
+    shard: Annotated[int, typer.Option(min=1, help="Transitions a file.")] = 2000,
+    width: Annotated[int, typer.Option(min=160, max=4096, help="Of the screen, in pixels.")] = 1080,
+    height: Annotated[int, typer.Option(min=160, max=4096, help="Of the screen, in pixels.")] = 2400,
+) -> None:
+    """Explore simulated phones: screen, action, screen, what changed, and where things are on each screen.
+
+    One process uses one core: start more of them with other seeds and the same folder.
+    """
+    try:
+        from rlfactory.emulators.transitions.shards import Shards
+    except ModuleNotFoundError as error:
+        raise DeviceError(f"transitions need {error.name}: install rlfactory[records]") from None
+    from rich.console import Console
+    from rich.progress import track
+
+    from rlfactory.emulators.simulator.phone import PhoneConfig
+    from rlfactory.emulators.sources.direct import DirectSource
+    from rlfactory.emulators.transitions.make import WalkConfig
+    from rlfactory.emulators.transitions.make import transitions as walk
+
+    async def explore() -> dict[str, int]:
+        shards = Shards(out, seed=seed, rows=shard)
+        source = DirectSource(PhoneConfig(width_px=width, height_px=height), threads=1)
+        made = walk(await source.start(), WalkConfig(siblings=siblings, depth=depth, seed=seed))
+        console = Console(stderr=True)
+        for _ in track(range(count), "exploring", console=console, transient=True, disable=not console.is_terminal):
+            shards.add(await anext(made))
+        shards.close()
+        await made.aclose()
+        await source.close()
+        return shards.counts
+
+    counts = asyncio.run(explore())
+    print(f"{out}: " + ", ".join(f"{number} {name}" for name, number in counts.items()))

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks.trust import damage, judge, mutants, perturbed, replays, sql
+from benchmarks.trust import damage, exploring, judge, mutants, perturbed, replays, sql
 from benchmarks.trust.check import Check
 
-CHECKS: Final[tuple[Check, ...]] = (damage.CHECK, mutants.CHECK, sql.CHECK, replays.CHECK, perturbed.CHECK, judge.CHECK)
+CHECKS: Final[tuple[Check, ...]] = (
+    damage.CHECK,
+    mutants.CHECK,
+    sql.CHECK,
+    replays.CHECK,
+    perturbed.CHECK,
+    exploring.CHECK,
+    judge.CHECK,
+)
