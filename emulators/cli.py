@@ -145,28 +145,9 @@ def transitions(
     One process uses one core: start more of them with other seeds and the same folder.
     """
     try:
-        from rlfactory.emulators.transitions.shards import Shards
+        from rlfactory.emulators.sources.exploring import PhoneConfig, WalkConfig, explore
     except ModuleNotFoundError as error:
         raise DeviceError(f"transitions need {error.name}: install rlfactory[records]") from None
-    from rich.console import Console
-    from rich.progress import track
-
-    from rlfactory.emulators.simulator.phone import PhoneConfig
-    from rlfactory.emulators.sources.direct import DirectSource
-    from rlfactory.emulators.transitions.make import WalkConfig
-    from rlfactory.emulators.transitions.make import transitions as walk
-
-    async def explore() -> dict[str, int]:
-        shards = Shards(out, seed=seed, rows=shard)
-        source = DirectSource(PhoneConfig(width_px=width, height_px=height), threads=1)
-        made = walk(await source.start(), WalkConfig(siblings=siblings, depth=depth, seed=seed))
-        console = Console(stderr=True)
-        for _ in track(range(count), "exploring", console=console, transient=True, disable=not console.is_terminal):
-            shards.add(await anext(made))
-        shards.close()
-        await made.aclose()
-        await source.close()
-        return shards.counts
-
-    counts = asyncio.run(explore())
+    phone, walks = PhoneConfig(width_px=width, height_px=height), WalkConfig(siblings=siblings, depth=depth, seed=seed)
+    counts = explore(out, count, phone, walks, rows=shard)
     print(f"{out}: " + ", ".join(f"{number} {name}" for name, number in counts.items()))
