@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -111,6 +113,24 @@ def evaluate_policy(
     service = address or phones_for(player, screen, count=count, task_files=files_of_tasks, tools_file=tools_file)
     result = asyncio.run(run_evaluation(player, config, service=service, trust=trust, out=out, quiet=as_json))
     show(result, out=out, as_json=as_json)
+
+
+@app.command("compare")
+def compare_runs(
+    first: Annotated[Path, typer.Argument(help="A run's folder.")],
+    second: Annotated[Path, typer.Argument(help="The folder of a run on the same tasks and seeds.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Figures as JSON.")] = False,
+) -> None:
+    """Compare two recorded evaluations pair by pair: the difference, its interval, and whether it may be chance."""
+    from rlfactory.trainer.record.compare import RunLog, compare
+
+    found = compare(RunLog(first), RunLog(second))
+    if as_json:
+        print(json.dumps(asdict(found), indent=2))
+        return
+    low, high = (f"{100 * side:+.1f}" for side in found.interval)
+    print(f"{found.pairs} pairs: {found.first:.1%} and {found.second:.1%}")
+    print(f"difference {100 * found.difference:+.1f} points (95 %: {low} to {high}), p = {found.p_value:.4f}")
 
 
 @app.command("replay")
