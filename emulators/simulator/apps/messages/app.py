@@ -156,7 +156,7 @@ class ThreadActivity(Activity):
         found = self._messages(system)
         title = name_of(system, found[0].address if found else self.address)
         bubbles = tuple(self._bubble(system, message) for message in reversed(found))
-        body = ui.Scroll(key="thread_messages_list", children=bubbles, gap=8, height="fill")
+        body = ui.Scroll(key="thread_messages_list", children=bubbles, gap=8, weight=1, width="fill")
         field = ui.TextField(
             key="thread_type_message",
             value=self.draft,
@@ -175,7 +175,7 @@ class ThreadActivity(Activity):
         )
         compose = ui.Row(children=(field, send), gap=8, padding=(16, 8, 8, 8), width="fill")
         return ui.Scaffold(
-            app_bar=ui.AppBar(title=title, on_back=system.back), body=ui.Column(children=(compose, body), height="fill")
+            app_bar=ui.AppBar(title=title, on_back=system.back), body=ui.Column(children=(body, compose), height="fill")
         )
 
     def _bubble(self, system: System, message: Message) -> ui.Widget:
