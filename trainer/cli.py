@@ -1,4 +1,4 @@
-"""The commands of training: train, eval, report."""
+"""The commands of training: train, eval, replay, validate, report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.wire.trust_options import ClientTrustFiles, token_from_environment
 from rlfactory.options import takes_options
 
@@ -152,6 +152,36 @@ def replay_run(
     )
     done = asyncio.run(run_replay(config, as_json=as_json))
     raise typer.Exit(not all(each.equal for each in done))
+
+
+@app.command("validate")
+def validate_tasks(
+    targets: Annotated[
+        list[str] | None, typer.Argument(help="Suites, tasks or Python files of tasks; none: all.")
+    ] = None,
+    level: Annotated[str, typer.Option(help="Levels with commas between: static, runtime, semantic; empty: all.")] = "",
+    policy: Annotated[Path | None, typer.Option(help="A YAML file: what warns, what is allowed, and why.")] = None,
+    page: Annotated[Path | None, typer.Option("--html", help="Write a page that opens offline.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Every finding as JSON.")] = False,
+) -> None:
+    """Check tasks: a verdict for each template and check, with evidence and what mends it. Exits 1 if any fails."""
+    from rlfactory.envs.tasks.validation.finding import Level, Status
+    from rlfactory.trainer.run import validating
+
+    names = level.split(",") if level else list(Level)
+    for name in names:
+        if name not in set(Level):
+            raise UnknownName.of("level", name, Level)
+    levels = tuple(map(Level, names))
+    config = validating.ValidateConfig(targets=tuple(targets or ()), levels=levels, policy=policy)
+    findings = asyncio.run(validating.validate(config, quiet=as_json))
+    if page:
+        page.write_text(validating.as_html(findings), encoding="utf-8")
+    if as_json:
+        print(validating.as_json(findings))
+    else:
+        validating.show(findings)
+    raise typer.Exit(any(each.status in (Status.FAILED, Status.SKIPPED) for each in findings))
 
 
 @app.command()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks.trust import damage, exploring, judge, mutants, perturbed, replays, sql
+from benchmarks.trust import damage, exploring, judge, mutants, perturbed, replays, sql, validation
 from benchmarks.trust.check import Check
 
 CHECKS: Final[tuple[Check, ...]] = (
+    validation.CHECK,
     damage.CHECK,
     mutants.CHECK,
     sql.CHECK,

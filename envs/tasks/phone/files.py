@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
@@ -20,6 +20,7 @@ from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
 DOWNLOAD = "Download"
+MOST_COUNTED: Final = 12
 PLACES: Pool[str] = POOLS["storage_folders"]
 """Folders of the shared storage that files are moved or copied to."""
 
@@ -49,8 +50,8 @@ class FilesTask(PhoneTask):
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
         files = [
-            SeedFile(path=f"{DOWNLOAD}/{name}", text=content(name), modified=f"2023-10-{day:02d} 10:00")
-            for day, name in enumerate(sorted((self.file, *self.others)), start=1)
+            SeedFile(path=f"{DOWNLOAD}/{name}", text=content(name), modified=f"2023-10-{1 + number % 14:02d} 10:00")
+            for number, name in enumerate(sorted((self.file, *self.others)))
         ]
         await seed_files(device, files, emptied=(DOWNLOAD, self.place), timeout_s=timeout_s)
 
@@ -176,6 +177,15 @@ class DeleteFilesOfType(FilesTask):
 class CountFiles(DeleteFilesOfType):
     name = "files.count"
 
+    @classmethod
+    def draw(cls, rng: random.Random, split: Split) -> dict[str, Any]:
+        count, beside = rng.randint(1, MOST_COUNTED), rng.randint(2, 5)
+        kind, *kinds = rng.sample(FILE_TYPES, len(FILE_TYPES))
+        stems = sample(rng, FILE_STEMS, split, count + beside)
+        types = (*[kind] * count, *(rng.choice(kinds) for _ in range(beside)))
+        file, *others = (f"{stem}.{each}" for stem, each in zip(stems, types, strict=True))
+        return {"file": file, "others": tuple(others)}
+
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         after = ("files", "file", f".{self.type} files", f"{self.type} files")
         number = Number(value=len(self.victims), after=after)
@@ -186,7 +196,10 @@ class CountFiles(DeleteFilesOfType):
 
     async def perform(self, ui: UiDriver) -> str:
         await file_flows.open_folder(ui, DOWNLOAD)
-        names = await file_flows.listed(ui)
+        names: set[str] = set()
+        while new := {*await file_flows.listed(ui)} - names:
+            names |= new
+            await ui.swipe("up")
         return str(sum(name.endswith(f".{self.type}") for name in names))
 
 

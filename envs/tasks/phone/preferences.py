@@ -104,7 +104,7 @@ class ReadDeviceName(PhoneTask):
 
     @classmethod
     def draw(cls, rng: random.Random, split: Split) -> dict[str, Any]:
-        device_name, new_name = sample(rng, DEVICE_NAMES, split, 2)
+        device_name, new_name = (f"{name} {rng.randrange(10, 100)}" for name in sample(rng, DEVICE_NAMES, split, 2))
         return {"device_name": device_name, "new_name": new_name}
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:

@@ -1,0 +1,98 @@
+"""What a check of a task says, and the policy of what follows from that."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.tasks.table import read_table
+
+
+class Level(StrEnum):
+    """What a check needs."""
+
+    STATIC = "static"
+    """The task drawn; nothing is played."""
+    RUNTIME = "runtime"
+    """Episodes of its oracle, and of nobody."""
+    SEMANTIC = "semantic"
+    """Episodes of those who cheat: what must not be rewarded is not."""
+
+
+class Status(StrEnum):
+    PASSED = "passed"
+    ALLOWED = "allowed"
+    """It does not hold, and the policy says why that may be."""
+    WARNED = "warned"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    """Nothing can be said: what the check plays did not get that far."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """One check, as the report explains it."""
+
+    name: str
+    level: Level
+    what: str
+    """What holds of a good task."""
+    mend: str
+    """What to do where it does not."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """What one check says of one template."""
+
+    task: str
+    rule: Rule
+    status: Status
+    evidence: str = ""
+    """What was seen; "" where the check holds."""
+
+    def line(self) -> str:
+        return f"{self.task} {self.rule.name}: {self.evidence}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """What fails, what warns, and what is allowed for a reason; `policy.yaml` beside this is the one that ships."""
+
+    warns: frozenset[str] = frozenset()
+    """Checks that do not fail a task."""
+    allowed: Mapping[str, Mapping[str, str]]
+    """By check, and the pattern of a task's name: why it need not hold there."""
+
+    chance: Mapping[str, float] = field(default_factory=dict)
+    """By the pattern of a task's name: how often one wins by chance who does not look, where that is no rare luck."""
+
+    def chance_of(self, task: str) -> float:
+        return next((share for name, share in self.chance.items() if fnmatch.fnmatchcase(task, name)), 0.0)
+
+    def judge(self, task: str, rule: Rule, evidence: str) -> Finding:
+        """Return the finding of a check that has been made; with no evidence it holds."""
+        reasons = [why for name, why in self.allowed.get(rule.name, {}).items() if fnmatch.fnmatchcase(task, name)]
+        status = Status.WARNED if rule.name in self.warns else Status.FAILED
+        if evidence and reasons:
+            return Finding(task=task, rule=rule, status=Status.ALLOWED, evidence=f"{evidence}; {reasons[0]}")
+        return Finding(task=task, rule=rule, status=status if evidence else Status.PASSED, evidence=evidence)
+
+
+def read_policy(path: Path | None = None) -> Policy:
+    """Return the policy of a YAML file, by default the one that ships. Raises: TaskError: the file is none."""
+    place = path or Path(__file__).with_name("policy.yaml")
+    try:
+        value: Any = read_table(str(place), place.name)
+        return Policy(
+            warns=frozenset(value.get("warns") or ()),
+            allowed=value.get("allowed") or {},
+            chance=value.get("chance") or {},
+        )
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise TaskError(f"{place} is no policy (warns: [CHECK], allowed: {{CHECK: {{TASK: WHY}}}}): {error}") from None

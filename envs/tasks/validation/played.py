@@ -1,0 +1,227 @@
+"""Checks that play: the oracle, nobody at all, and one who plays what won elsewhere without looking."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from rlfactory.envs.api.errors import EpisodeOver
+from rlfactory.envs.api.types import EpisodeState, SessionOptions, Split, ToolCall
+from rlfactory.envs.client import EnvClient
+from rlfactory.envs.client.oracle import EpisodeRecord, play
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.task import Task
+from rlfactory.envs.tasks.validation.finding import Level, Rule
+from rlfactory.envs.tasks.validation.static import too_often
+
+OPTIONS: Final = SessionOptions(with_tree=True, max_pixels=20_000)
+SPARE: Final = 1.5
+"""The limit of turns, in calls of the oracle."""
+IDLE_SEEDS: Final = range(1000, 1020)
+LEARNT: Final = range(3)
+HELD_OUT: Final = range(2000, 2005)
+MAX_BLIND: Final = 0.05
+LEAST_SECRET_CHARS: Final = 3
+"""Of an answer that is looked for in what the agent is shown: shorter ones are there by chance."""
+
+
+@dataclass(kw_only=True)
+class Case:
+    """One template, and what was played of it."""
+
+    template: type[Task]
+    registry: TaskRegistry
+    client: EnvClient
+    other: EnvClient
+    """Of another service, in another process."""
+    chance: float
+    """How often one wins who does not look."""
+    records: dict[tuple[Split, int], EpisodeRecord] = field(default_factory=dict)
+
+    @property
+    def first_split(self) -> Split:
+        return self.template.splits[0]
+
+    async def record(self, split: Split, seed: int) -> EpisodeRecord:
+        """Return the oracle's episode, played once. Raises: InfrastructureError, EnvironmentFault."""
+        if (split, seed) not in self.records:
+            self.records[split, seed] = await self._play(self.client, split, seed)
+        return self.records[split, seed]
+
+    async def _play(self, client: EnvClient, split: Split, seed: int) -> EpisodeRecord:
+        return await play(client, self.template.name, seed=seed, split=split, options=OPTIONS, registry=self.registry)
+
+    async def again(self, split: Split, seed: int) -> EpisodeRecord:
+        return await self._play(self.other, split, seed)
+
+    async def every_record(self) -> list[EpisodeRecord]:
+        """Return the oracle's episodes that the checks look at."""
+        return [await self.record(split, seed) for split in self.template.splits for seed in range(2)]
+
+    async def reward_of(self, moves: Iterable[Sequence[ToolCall]], seed: int) -> float:
+        """Return what these moves earn, whatever the screen shows."""
+        async with self.client.session(
+            self.template.name, seed=seed, split=self.first_split, options=OPTIONS
+        ) as session:
+            for calls in moves:
+                if session.state is not EpisodeState.RUNNING:
+                    break
+                try:
+                    await session.step(calls)
+                except EpisodeOver:
+                    break
+            return session.reward.total
+
+    def too_often(self, won: int, played: int) -> bool:
+        """Tell whether one who does not look wins more often than chance explains."""
+        return too_often(won, played, max(MAX_BLIND, self.chance))
+
+
+async def oracle_wins(case: Case) -> str:
+    for record in await case.every_record():
+        where = f"{record.split} {record.seed}"
+        if record.stuck:
+            return f"the oracle of {where} is stuck: {record.stuck}"
+        if not record.reward.success or record.reward.total < 1.0:
+            effects = "; ".join(record.reward.side_effects)
+            return f"the oracle of {where} earns {record.reward.total:g}{f' ({effects})' if effects else ''}"
+    return ""
+
+
+async def fits_the_limit(case: Case) -> str:
+    calls = max(sum(len(step.calls) for step in record.steps) for record in await case.every_record())
+    limit = case.template.max_turns
+    return f"{calls} calls of the oracle, {limit} turns" if limit < SPARE * calls else ""
+
+
+async def plays_alike(case: Case) -> str:
+    one, two = await case.record(case.first_split, 0), await case.again(case.first_split, 0)
+    for what, first, second in (
+        ("the goal", one.goal, two.goal),
+        ("the state's hash", one.state_hash, two.state_hash),
+        ("the first screen", (one.first.image, one.first.tree_xml), (two.first.image, two.first.tree_xml)),
+    ):
+        if first != second:
+            return f"{what} differs in another process"
+    for number, (step, other) in enumerate(zip(one.steps, two.steps, strict=False), 1):
+        seen, again = step.result.observation, other.result.observation
+        if (seen.image, seen.tree_xml, step.result.reward) != (again.image, again.tree_xml, other.result.reward):
+            return f"turn {number} differs in another process"
+    return "" if len(one.steps) == len(two.steps) else "the oracle plays another number of turns in another process"
+
+
+async def rewards_in_range(case: Case) -> str:
+    for record in await case.every_record():
+        for number, step in enumerate(record.steps, 1):
+            reward = step.result.reward
+            if not (0.0 <= reward.total <= 1.0 and 0.0 <= reward.progress <= 1.0):
+                return f"turn {number} earns {reward.total:g}, its progress is {reward.progress:g}"
+            if reward.total >= 1.0 and step is not record.steps[-1]:
+                return f"the whole reward is paid in turn {number}, before the end"
+    return ""
+
+
+async def asked_twice(case: Case) -> str:
+    async with case.client.session(case.template.name, seed=0, split=case.first_split, options=OPTIONS) as session:
+        wait = [ToolCall(id="0", name="phone", arguments={"action": "wait", "seconds": 0})]
+        calls = wait if "phone" in case.template.tools else []
+        one, two = (await session.step(calls)).reward, (await session.step(calls)).reward
+    if one.side_effects or two.side_effects:
+        return f"side effects of nothing: {(*one.side_effects, *two.side_effects)[0]}"
+    same = (one.progress, one.success) == (two.progress, two.success)
+    return "" if same else f"the verdict is {one.progress:g}, then {two.progress:g}, though nothing was done"
+
+
+async def looks_freely(case: Case) -> str:
+    if "phone" not in case.template.tools or not case.template.apps:
+        return ""
+    async with case.client.session(case.template.name, seed=0, split=case.first_split, options=OPTIONS) as session:
+        for app in case.template.apps:
+            actions = (
+                {"action": "open_app", "app": app},
+                {"action": "key", "key": "BACK"},
+                {"action": "key", "key": "HOME"},
+            )
+            calls = [ToolCall(id=str(n), name="phone", arguments=action) for n, action in enumerate(actions)]
+            effects = (await session.step(calls)).reward.side_effects
+            if effects:
+                return f"opening {app} costs the reward: {effects[0]}"
+    return ""
+
+
+async def keeps_its_secret(case: Case) -> str:
+    for record in await case.every_record():
+        said = [call.arguments.get("answer") for step in record.steps for call in step.calls if call.name == "finish"]
+        answer = str(said[-1] or "") if said else ""
+        shown = {"the goal": record.goal, "the first screen": f"{record.first.tree_xml} {record.first.text}"}
+        for where, text in shown.items():
+            if len(answer) >= LEAST_SECRET_CHARS and answer.casefold() in text.casefold():
+                return f"the answer {answer!r} of {record.split} {record.seed} is in {where}"
+    return ""
+
+
+async def idle_loses(case: Case) -> str:
+    ending = ([ToolCall(id="0", name="finish", arguments={"status": "success"})],)
+    won = sum([await case.reward_of(ending, seed) >= 1.0 for seed in IDLE_SEEDS])
+    return f"finishing at once wins {won} of {len(IDLE_SEEDS)}" if case.too_often(won, len(IDLE_SEEDS)) else ""
+
+
+async def blind_loses(case: Case) -> str:
+    won, played = await blind_wins(case)
+    return f"what won elsewhere wins {won} of {played} unseen" if case.too_often(won, played) else ""
+
+
+async def blind_wins(case: Case) -> tuple[int, int]:
+    """Play the oracle's moves of seeds that were learnt on others, without looking. Return (won, played)."""
+    won = played = 0
+    for seed in LEARNT:
+        moves = [step.calls for step in (await case.record(case.first_split, seed)).steps]
+        for other in HELD_OUT:
+            won += await case.reward_of(moves, other) >= 1.0
+            played += 1
+    return won, played
+
+
+PlayedCheck = Callable[[Case], Awaitable[str]]
+PLAYED: Final[Sequence[tuple[Rule, PlayedCheck]]] = tuple(
+    (Rule(name=name, level=level, what=what, mend=mend), check)
+    for name, level, what, mend, check in (
+        (
+            *("oracle", Level.RUNTIME, "the oracle wins in every split, without side effects"),
+            *("mend the oracle, or the verdict", oracle_wins),
+        ),
+        (
+            *("limit", Level.RUNTIME, f"the oracle's calls, one a turn, fit {SPARE:g} times into the turns"),
+            *("raise `max_turns`", fits_the_limit),
+        ),
+        (
+            *("plays alike", Level.RUNTIME, "goal, state, screens and rewards are the same in another process"),
+            *("take time, order and chance from the seed", plays_alike),
+        ),
+        (
+            *("range", Level.RUNTIME, "rewards and progress are from 0 to 1, and the whole is paid at the end alone"),
+            *("weigh the rubric's parts so that they add up to 1", rewards_in_range),
+        ),
+        (
+            *("asked twice", Level.RUNTIME, "a verdict asked for twice is the same"),
+            *("let `checks` read the outcome alone", asked_twice),
+        ),
+        (
+            *("looking", Level.RUNTIME, "opening the task's apps costs nothing"),
+            *("let the verdict leave out what looking changes", looks_freely),
+        ),
+        (
+            *("secret", Level.RUNTIME, "the answer is neither in the goal nor on the first screen"),
+            *("ask for what has to be looked up", keeps_its_secret),
+        ),
+        (
+            *("idle", Level.SEMANTIC, "finishing at once wins no more than chance"),
+            *("start where something is to be done", idle_loses),
+        ),
+        (
+            *("blind", Level.SEMANTIC, "moves that won on other seeds win no more than chance"),
+            *("let start, order or layout depend on the seed", blind_loses),
+        ),
+    )
+)

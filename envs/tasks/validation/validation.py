@@ -1,0 +1,83 @@
+"""All checks of all templates asked for, and what came of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rlfactory.envs.api.errors import InfrastructureError
+from rlfactory.envs.client import EnvClient
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.task import Task
+from rlfactory.envs.tasks.validation.finding import Finding, Level, Policy, Rule, Status
+from rlfactory.envs.tasks.validation.played import PLAYED, Case
+from rlfactory.envs.tasks.validation.static import STATIC, drawing
+
+RULES: Final[Sequence[Rule]] = (*(rule for rule, _ in STATIC), *(rule for rule, _ in PLAYED))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Validation:
+    """What is asked for, and what it is asked with."""
+
+    registry: TaskRegistry
+    policy: Policy
+    levels: Collection[Level] = tuple(Level)
+    clients: tuple[EnvClient, EnvClient] | None = None
+    """Of two services that offer the registry's tasks; None where only the static level is asked for."""
+    at_once: int = 2
+    """Templates."""
+
+    async def of(
+        self, templates: Iterable[type[Task]], told: Callable[[str], None] = lambda name: None
+    ) -> list[Finding]:
+        """Return a finding for each template and check, in order; `told` hears each template that is done."""
+        places = asyncio.Semaphore(self.at_once)
+
+        async def one(template: type[Task]) -> list[Finding]:
+            async with places:
+                findings = [*self._static(template), *await self._played(template)]
+                told(template.name)
+                return findings
+
+        done = await asyncio.gather(*map(one, templates))
+        return [finding for findings in done for finding in findings]
+
+    def _static(self, template: type[Task]) -> list[Finding]:
+        if Level.STATIC not in self.levels:
+            return []
+        drawn = drawing(self.registry, template.name)
+        findings = []
+        for rule, check in STATIC:
+            try:
+                evidence = check(template, drawn, self.policy.chance_of(template.name))
+            except Exception as error:  # noqa: BLE001 - whatever a task raises as it is drawn or judged is what is wrong with it
+                evidence = f"{type(error).__name__}: {error}"
+            findings.append(self.policy.judge(template.name, rule, evidence))
+        return findings
+
+    async def _played(self, template: type[Task]) -> list[Finding]:
+        wanted = [(rule, check) for rule, check in PLAYED if rule.level in self.levels]
+        if not wanted or self.clients is None:
+            return []
+        client, other = self.clients
+        case = Case(
+            template=template,
+            registry=self.registry,
+            client=client,
+            other=other,
+            chance=self.policy.chance_of(template.name),
+        )
+        findings = []
+        for rule, check in wanted:
+            try:
+                evidence = await check(case)
+            except InfrastructureError as error:
+                findings.append(Finding(task=template.name, rule=rule, status=Status.SKIPPED, evidence=str(error)))
+                continue
+            except Exception as error:  # noqa: BLE001 - as above; an oracle is a part of its task
+                evidence = f"{type(error).__name__}: {error}"
+            findings.append(self.policy.judge(template.name, rule, evidence))
+        return findings

@@ -1,0 +1,49 @@
+"""`rlfactory validate`: what is broken on purpose is found, what ships is not blamed. `benchmarks.trust` does all."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.trust import broken_tasks
+from rlfactory.envs.api.errors import TaskError, UnknownName
+from rlfactory.envs.tasks.suites import default_registry
+from rlfactory.envs.tasks.validation.finding import Status, read_policy
+from rlfactory.envs.tasks.validation.validation import RULES
+from rlfactory.trainer.run.validating import ValidateConfig, as_html, as_json, chosen, validate
+
+FILE = str(Path(broken_tasks.__file__))
+BROKEN = ("samegoals", "takesanything", "wrongoracle", "shortofturns", "switch")
+GOOD = (broken_tasks.GOOD.name, "tiny_text2sql.total")
+
+
+async def test_what_is_broken_is_found_and_what_is_not_is_not_blamed() -> None:
+    names = [f"broken.{name}" for name in BROKEN]
+    findings = await validate(ValidateConfig(targets=(FILE, *names, *GOOD)), quiet=True)
+    assert len(findings) == (len(BROKEN) + len(GOOD)) * len(RULES)
+    failed = {(each.task, each.rule.name) for each in findings if each.status in (Status.FAILED, Status.SKIPPED)}
+    assert {(name, broken_tasks.BROKEN[name]) for name in names} <= failed
+    assert [(task, check) for task, check in failed if task in GOOD] == []
+    assert {each["check"] for each in json.loads(as_json(findings))["findings"]} == {rule.name for rule in RULES}
+    assert as_html(findings).count("<tr") == len(RULES) + len(findings)
+
+
+def test_targets_and_policies_that_are_none_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="no suite or task 'phones'; close: phone"):
+        chosen(["phones"])
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("- 1\n")
+    with pytest.raises(TaskError, match=r"policy\.yaml is no policy"):
+        read_policy(policy)
+
+
+def test_the_policy_that_ships_names_checks_and_tasks_that_there_are() -> None:
+    policy = read_policy()
+    names = {rule.name for rule in RULES}
+    assert set(policy.allowed) <= names and policy.warns <= names
+    patterns = {task for tasks in policy.allowed.values() for task in tasks} | set(policy.chance)
+    shipped = [task.name for task in default_registry()]
+    assert [each for each in patterns if not fnmatch.filter(shipped, each)] == []

@@ -1,0 +1,151 @@
+"""`rlfactory validate`: what is asked for, two services to play it on, and what is said of it."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from rlfactory.envs.api.errors import UnknownName
+from rlfactory.envs.client import EnvClient
+from rlfactory.envs.client.oracle import tasks_with
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.task import Task
+from rlfactory.envs.tasks.validation.finding import Finding, Level, Status, read_policy
+from rlfactory.envs.tasks.validation.validation import RULES, Validation
+from rlfactory.tables import print_table
+from rlfactory.trainer.run.local_service import ServiceConfig, local_service
+
+AT_ONCE: Final = 2
+COLORS: Final = {
+    Status.PASSED: "green",
+    Status.ALLOWED: "cyan",
+    Status.WARNED: "yellow",
+    Status.FAILED: "red",
+    Status.SKIPPED: "magenta",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ValidateConfig:
+    """What is validated."""
+
+    targets: tuple[str, ...] = ()
+    """Suites, tasks, or Python files of tasks; none for all that there is."""
+    levels: tuple[Level, ...] = tuple(Level)
+    policy: Path | None = None
+    """None: the one that ships."""
+
+
+def chosen(targets: Sequence[str]) -> tuple[TaskRegistry, list[type[Task]], tuple[Path, ...]]:
+    """Return all tasks there are, those of the targets (of files alone all in them), and the files among the targets.
+
+    Raises: UnknownName: a target is neither suite, task nor file. TaskError: a file is none of tasks.
+    """
+    files = tuple(Path(each) for each in targets if each.endswith(".py"))
+    names = {each for each in targets if not each.endswith(".py")}
+    registry = tasks_with(files)
+    known = {task.suite for task in registry} | {task.name for task in registry}
+    for each in sorted(names - known):
+        raise UnknownName.of("suite or task", each, known)
+    besides = {task.name for task in tasks_with(())} if files else set()
+    wanted = [task for task in registry if ({task.suite, task.name} & names if names else task.name not in besides)]
+    return registry, wanted, files
+
+
+async def validate(config: ValidateConfig, *, quiet: bool = False) -> list[Finding]:
+    """Make all checks, and show how far it is.
+
+    Raises: UnknownName, TaskError: see `chosen`. InfrastructureError: a service did not come up.
+    """
+    registry, wanted, files = chosen(config.targets)
+    policy = read_policy(config.policy)
+    phones = AT_ONCE if any(task.needs_device for task in wanted) else 0
+    bar = Progress(
+        *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()),
+        console=Console(stderr=True),
+        transient=True,
+        disable=quiet,
+    )
+    with bar:
+        row = bar.add_task("templates", total=len(wanted))
+        async with contextlib.AsyncExitStack() as stack:
+            clients = None
+            if set(config.levels) - {Level.STATIC}:
+                service = ServiceConfig(
+                    phones=phones, width_px=540, height_px=1200, task_files=files, unsafe_local=True
+                )
+                first, second = [await stack.enter_async_context(local_service(service)) for _ in range(2)]
+                clients = (
+                    await stack.enter_async_context(EnvClient(first.address)),
+                    await stack.enter_async_context(EnvClient(second.address)),
+                )
+            asked = Validation(registry=registry, policy=policy, levels=config.levels, clients=clients, at_once=AT_ONCE)
+            return await asked.of(wanted, told=lambda name: bar.advance(row))
+
+
+def as_json(findings: Sequence[Finding]) -> str:
+    rows = [
+        {
+            "task": each.task,
+            "check": each.rule.name,
+            "level": each.rule.level,
+            "status": each.status,
+            "evidence": each.evidence,
+            "mend": each.rule.mend if each.evidence else "",
+        }
+        for each in findings
+    ]
+    counts = Counter(each.status for each in findings)
+    return json.dumps({**{status: counts[status] for status in Status}, "findings": rows}, indent=2)
+
+
+def show(findings: Sequence[Finding]) -> None:
+    """Print a line for each template, then each check that does not hold, with what mends it."""
+    by_task: dict[str, list[Finding]] = {}
+    for each in findings:
+        by_task.setdefault(each.task, []).append(each)
+    table = Table(
+        title=f"{len(by_task)} templates", title_justify="left", header_style="bold", box=None, pad_edge=False
+    )
+    table.add_column("task", style="cyan", no_wrap=True)
+    for status in Status:
+        table.add_column(status, justify="right")
+    table.add_column("what does not hold", overflow="fold")
+    for name, own in by_task.items():
+        counts = Counter(each.status for each in own)
+        broken = (f"{each.rule.name} ({each.status})" for each in own if each.evidence)
+        table.add_row(name, *(str(counts[status] or "") for status in Status), ", ".join(broken))
+    print_table(table)
+    console = Console(highlight=False)
+    for each in findings:
+        if each.evidence:
+            console.print(f"[{COLORS[each.status]}]{each.status}[/] ", end="")
+            console.print(f"{each.line()} -> {each.rule.mend}", markup=False, soft_wrap=True)
+
+
+PAGE: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Validation of tasks</title><style>
+body{{font:15px system-ui;margin:2rem}}td,th{{padding:.2rem .6rem;text-align:left;vertical-align:top}}
+.failed{{color:#b00}}.warned{{color:#a60}}.allowed{{color:#067}}.skipped{{color:#808}}.passed{{color:#070}}
+</style><h1>Validation of tasks</h1><h2>Checks</h2><table>{rules}</table><h2>Findings</h2><table>{rows}</table></html>
+"""
+
+
+def as_html(findings: Sequence[Finding]) -> str:
+    """Return one page that opens offline."""
+    rules = (_row(rule.name, rule.level, rule.what, rule.mend) for rule in RULES)
+    rows = (_row(each.task, each.rule.name, each.status, each.evidence, status=each.status) for each in findings)
+    return PAGE.format(rules="".join(rules), rows="".join(rows))
+
+
+def _row(*cells: str, status: str = "") -> str:
+    return f"<tr class='{status}'>{''.join(f'<td>{html.escape(cell)}' for cell in cells)}"
