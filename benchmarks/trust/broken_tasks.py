@@ -54,7 +54,7 @@ class Sum(Task):
 
 
 class SameGoals(Sum):
-    goal = "What is the sum? Answer with the number alone."  # type: ignore[assignment]
+    goal = "What is the sum? Answer with the number alone."
 
 
 class FewDraws(Sum):
@@ -87,7 +87,7 @@ class Unlike(Sum):
 
 
 class Unfilled(Sum):
-    goal = "What is {one} + {other}?"  # type: ignore[assignment]
+    goal = "What is {one} + {other}?"
 
 
 class Tells(Sum):
@@ -145,7 +145,7 @@ class OneDatabase(GeneratedTask):
     level: ClassVar[int] = 1
 
     @property
-    def databases(self) -> Sequence[SqliteBytes]:  # type: ignore[override]
+    def databases(self) -> Sequence[SqliteBytes]:
         return self._alike[:1]
 
 

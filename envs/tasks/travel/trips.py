@@ -31,7 +31,7 @@ class Trip(Task):
     suite = "travel"
     needs_device = False
     tools: ClassVar[tuple[str, ...]] = ("search_flights", "search_hotels", "get_weather", "finish")
-    max_turns = 12
+    max_turns = 26
     cities: ClassVar[int]
     """To choose from or to visit."""
     any_city: ClassVar[bool] = False

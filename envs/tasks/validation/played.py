@@ -21,6 +21,8 @@ SPARE: Final = 1.5
 IDLE_SEEDS: Final = range(1000, 1020)
 LEARNT: Final = range(3)
 HELD_OUT: Final = range(2000, 2005)
+MANY_HELD_OUT: Final = range(2000, 2020)
+"""Where chance wins often, fewer would say little."""
 MAX_BLIND: Final = 0.05
 LEAST_SECRET_CHARS: Final = 3
 """Of an answer that is looked for in what the agent is shown: shorter ones are there by chance."""
@@ -168,19 +170,14 @@ async def idle_loses(case: Case) -> str:
 
 
 async def blind_loses(case: Case) -> str:
-    won, played = await blind_wins(case)
-    return f"what won elsewhere wins {won} of {played} unseen" if case.too_often(won, played) else ""
-
-
-async def blind_wins(case: Case) -> tuple[int, int]:
-    """Play the oracle's moves of seeds that were learnt on others, without looking. Return (won, played)."""
-    won = played = 0
-    for seed in LEARNT:
-        moves = [step.calls for step in (await case.record(case.first_split, seed)).steps]
-        for other in HELD_OUT:
-            won += await case.reward_of(moves, other) >= 1.0
-            played += 1
-    return won, played
+    """Play what the oracle did for some seeds on others, without looking."""
+    seeds = MANY_HELD_OUT if case.chance else HELD_OUT
+    for learnt in LEARNT:
+        moves = [step.calls for step in (await case.record(case.first_split, learnt)).steps]
+        won = sum([await case.reward_of(moves, seed) >= 1.0 for seed in seeds])
+        if case.too_often(won, len(seeds)):
+            return f"what won with seed {learnt} wins {won} of {len(seeds)} others unseen"
+    return ""
 
 
 PlayedCheck = Callable[[Case], Awaitable[str]]
