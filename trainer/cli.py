@@ -165,7 +165,7 @@ def validate_tasks(
     as_json: Annotated[bool, typer.Option("--json", help="Every finding as JSON.")] = False,
 ) -> None:
     """Check tasks: a verdict for each template and check, with evidence and what mends it. Exits 1 if any fails."""
-    from rlfactory.envs.tasks.validation.finding import Level, Status
+    from rlfactory.envs.client.validation import Level, Status
     from rlfactory.trainer.run import validating
 
     names = level.split(",") if level else list(Level)

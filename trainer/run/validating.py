@@ -15,13 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from rlfactory.envs.api.errors import UnknownName
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.client.oracle import tasks_with
-from rlfactory.envs.tasks.registry import TaskRegistry
-from rlfactory.envs.tasks.task import Task
-from rlfactory.envs.tasks.validation.finding import Finding, Level, Status, read_policy
-from rlfactory.envs.tasks.validation.validation import RULES, Validation
+from rlfactory.envs.client.validation import RULES, Finding, Level, Status, Validation, chosen, read_policy
 from rlfactory.tables import print_table
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 
@@ -46,30 +41,14 @@ class ValidateConfig:
     """None: the one that ships."""
 
 
-def chosen(targets: Sequence[str]) -> tuple[TaskRegistry, list[type[Task]], tuple[Path, ...]]:
-    """Return all tasks there are, those of the targets (of files alone all in them), and the files among the targets.
-
-    Raises: UnknownName: a target is neither suite, task nor file. TaskError: a file is none of tasks.
-    """
-    files = tuple(Path(each) for each in targets if each.endswith(".py"))
-    names = {each for each in targets if not each.endswith(".py")}
-    registry = tasks_with(files)
-    known = {task.suite for task in registry} | {task.name for task in registry}
-    for each in sorted(names - known):
-        raise UnknownName.of("suite or task", each, known)
-    besides = {task.name for task in tasks_with(())} if files else set()
-    wanted = [task for task in registry if ({task.suite, task.name} & names if names else task.name not in besides)]
-    return registry, wanted, files
-
-
 async def validate(config: ValidateConfig, *, quiet: bool = False) -> list[Finding]:
     """Make all checks, and show how far it is.
 
     Raises: UnknownName, TaskError: see `chosen`. InfrastructureError: a service did not come up.
     """
-    registry, wanted, files = chosen(config.targets)
+    wanted = chosen(config.targets)
     policy = read_policy(config.policy)
-    phones = AT_ONCE if any(task.needs_device for task in wanted) else 0
+    phones = AT_ONCE if any(task.needs_device for task in wanted.templates) else 0
     bar = Progress(
         *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()),
         console=Console(stderr=True),
@@ -77,20 +56,22 @@ async def validate(config: ValidateConfig, *, quiet: bool = False) -> list[Findi
         disable=quiet,
     )
     with bar:
-        row = bar.add_task("templates", total=len(wanted))
+        row = bar.add_task("templates", total=len(wanted.templates))
         async with contextlib.AsyncExitStack() as stack:
             clients = None
             if set(config.levels) - {Level.STATIC}:
                 service = ServiceConfig(
-                    phones=phones, width_px=540, height_px=1200, task_files=files, unsafe_local=True
+                    phones=phones, width_px=540, height_px=1200, task_files=wanted.files, unsafe_local=True
                 )
                 first, second = [await stack.enter_async_context(local_service(service)) for _ in range(2)]
                 clients = (
                     await stack.enter_async_context(EnvClient(first.address)),
                     await stack.enter_async_context(EnvClient(second.address)),
                 )
-            asked = Validation(registry=registry, policy=policy, levels=config.levels, clients=clients, at_once=AT_ONCE)
-            return await asked.of(wanted, told=lambda name: bar.advance(row))
+            asked = Validation(
+                registry=wanted.registry, policy=policy, levels=config.levels, clients=clients, at_once=AT_ONCE
+            )
+            return await asked.of(wanted.templates, told=lambda name: bar.advance(row))
 
 
 def as_json(findings: Sequence[Finding]) -> str:

@@ -1,21 +1,52 @@
-"""All checks of all templates asked for, and what came of them."""
+"""Validation of tasks over the public session API: the templates asked for, and all checks of them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-from rlfactory.envs.api.errors import InfrastructureError
-from rlfactory.envs.client import EnvClient
+from rlfactory.envs.api.errors import InfrastructureError, UnknownName
+from rlfactory.envs.client.client import EnvClient
+from rlfactory.envs.client.oracle import tasks_with
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Task
-from rlfactory.envs.tasks.validation.finding import Finding, Level, Policy, Rule, Status
+from rlfactory.envs.tasks.validation.finding import Finding, Level, Policy, Rule, Status, read_policy
 from rlfactory.envs.tasks.validation.played import PLAYED, Case
 from rlfactory.envs.tasks.validation.static import STATIC, drawing
 
+__all__ = ["RULES", "Chosen", "Finding", "Level", "Policy", "Status", "Validation", "chosen", "read_policy"]
+
 RULES: Final[Sequence[Rule]] = (*(rule for rule, _ in STATIC), *(rule for rule, _ in PLAYED))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chosen:
+    """What is to be validated."""
+
+    registry: TaskRegistry
+    """All tasks there are."""
+    templates: Sequence[type[Task]]
+    files: tuple[Path, ...]
+    """Of tasks beside those that ship."""
+
+
+def chosen(targets: Sequence[str]) -> Chosen:
+    """Return what targets stand for: suites, tasks, Python files of tasks (alone: all in them); none for everything.
+
+    Raises: UnknownName: a target is neither suite, task nor file. TaskError: a file is none of tasks.
+    """
+    files = tuple(Path(each) for each in targets if each.endswith(".py"))
+    names = {each for each in targets if not each.endswith(".py")}
+    registry = tasks_with(files)
+    known = {task.suite for task in registry} | {task.name for task in registry}
+    for each in sorted(names - known):
+        raise UnknownName.of("suite or task", each, known)
+    besides = {task.name for task in tasks_with(())} if files else set()
+    templates = [task for task in registry if ({task.suite, task.name} & names if names else task.name not in besides)]
+    return Chosen(registry=registry, templates=templates, files=files)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
