@@ -13,6 +13,7 @@ import sys
 from typing import Any, Final
 
 PARTS: Final[dict[str, str]] = {
+    "keys": "keys of recipes set to two values each: `keys`, `silent`",
     "images": "256 episodes of 15 full-HD turns: `image_gb`, `loop_held_ms`",
     "robust": "20 steps with failing phones and hanging calls: `slowest_over_median`, `infra_in_loss`",
 }

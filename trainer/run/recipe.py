@@ -46,6 +46,7 @@ def compose_recipe(name: str, overrides: Sequence[str] = ()) -> DictConfig:
     except (HydraException, OmegaConfBaseException) as error:
         _check_keys(name, overrides)
         raise TaskError(_first_line(error)) from None
+    _check_own_keys(config.rlfactory)
     _check_warm_start(config.rlfactory)
     check_limits(config)
     _own_files(config.rlfactory, Path(name).parent if _is_path(name) else Path())
@@ -101,6 +102,15 @@ def _check_keys(name: str, overrides: Sequence[str]) -> None:
         key = override.partition("=")[0]
         if key not in known and key not in groups:
             raise UnknownName(f"no config key {key!r}; {_hint(key, known)}")
+
+
+def _check_own_keys(own: DictConfig) -> None:
+    """Refuse keys of ours that nobody reads: those that neither base.yaml nor models/tiny.yaml explains."""
+    files = (CONFIGS / "base.yaml", CONFIGS / "models" / "tiny.yaml")
+    known = {key for path in files for key in _keys(OmegaConf.load(path).rlfactory, "rlfactory.")}
+    for key in _keys(own, "rlfactory."):
+        if key not in known:
+            raise UnknownName(f"nobody reads {key!r}; {_hint(key, known)}")
 
 
 def _check_warm_start(own: DictConfig) -> None:

@@ -24,7 +24,6 @@ from rlfactory.envs.api.errors import InfrastructureError, TaskError
 from rlfactory.envs.client import EnvClient
 from rlfactory.processes.descendants import ChildFailed, last_words, python_child
 from rlfactory.trainer.dialects import get_dialect
-from rlfactory.trainer.episode.episodes import EpisodeSource
 from rlfactory.trainer.record.metrics import step_record, time_shares
 from rlfactory.trainer.record.recorder import Recorder, read_outcomes
 from rlfactory.trainer.record.runlog import RunLog, RunSummary, StepRecord, point_to_latest, read_lines
@@ -220,18 +219,11 @@ class _Run:
         from rlfactory.trainer.run import warm_start
 
         settings = RolloutSettings.from_config(self._own)
-        source = EpisodeSource(
-            tasks=tuple(self._config.data.episodes.tasks),
-            split="train",
-            count=self._own.warm_start.episodes,
-            first_seed=self._own.warm_start.first_seed + self._own.seed * self._own.warm_start.episodes,
-        )
+        episodes = warm_start.demonstrated_episodes(self._config)
         dialect = get_dialect(settings.dialect)
         async with EnvClient(address, trust=settings.trust.load()) as client:
             files = map(Path, self._own.service.tasks if self._own.service else ())
-            solved = await warm_start.record(
-                client, source.rows(), settings=settings, dialect=dialect, task_files=files
-            )
+            solved = await warm_start.record(client, episodes, settings=settings, dialect=dialect, task_files=files)
             for number, lesson in enumerate(self._own.warm_start.lessons):
                 shown = await warm_start.taught(client, solved, lesson, settings=settings, dialect=dialect)
                 warm_start.write_parquet(warm_start.lesson_data(self._log.folder, number), shown)

@@ -22,6 +22,7 @@ from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import OracleStuck, solve, tasks_with
 from rlfactory.trainer.dialects import Dialect
 from rlfactory.trainer.episode.context import Message
+from rlfactory.trainer.episode.episodes import EpisodeSource
 from rlfactory.trainer.episode.rollout import answer_message, opening_messages
 from rlfactory.trainer.episode.session import EpisodeSpec, RecordedSession
 from rlfactory.trainer.run.settings import RolloutSettings
@@ -56,6 +57,18 @@ class Demonstration:
     def habit(self) -> tuple[ToolCall, ...] | None:
         """The calls of the turn before the last; None when the last was the only one."""
         return self.calls[-2] if len(self.calls) > 1 else None
+
+
+def demonstrated_episodes(config: Any) -> list[_Episode]:
+    """Return the training episodes that a recipe has its oracles play; another seed has others."""
+    own = config.rlfactory
+    source = EpisodeSource(
+        tasks=tuple(config.data.episodes.tasks),
+        split="train",
+        count=own.warm_start.episodes,
+        first_seed=own.warm_start.first_seed + own.seed * own.warm_start.episodes,
+    )
+    return source.rows()
 
 
 async def record(
