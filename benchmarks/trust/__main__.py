@@ -46,7 +46,8 @@ def main() -> None:
         begun_s = time.perf_counter()
         with console.status(f"{check.name}: {check.what}"):
             finding = check.run(Size(sample=arguments.sample, seed=arguments.seed))
-        figures |= finding.figures
+        for name, value in finding.figures.items():
+            figures[name] = figures.get(name, 0) + value
         faulty = faulty or bool(finding.faults)
         sign = "[bold red]does not hold[/]" if finding.faults else "[green]holds[/]"
         told = ", ".join(f"{name} {value}" for name, value in finding.figures.items())

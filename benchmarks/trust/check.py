@@ -43,7 +43,7 @@ class Finding:
     """What a check found."""
 
     figures: Mapping[str, Figure]
-    """By the names that the JSON object has them under."""
+    """By the names that the JSON object has them under; of one name in several checks it has the sum."""
     faults: Sequence[str] = ()
     """What should not be, a line each; with none the check holds."""
 

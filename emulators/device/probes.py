@@ -22,6 +22,8 @@ class Probe:
     command: str
     parse: Callable[[str], Mapping[str, str]]
     """Of what the command printed. Never raises: what cannot be read adds no keys."""
+    reads: str = ""
+    """The file or folder that the command's output follows from alone; "" for more than files."""
 
 
 def record(**fields: Any) -> str:
@@ -89,6 +91,7 @@ def _parse_times(output: str) -> dict[str, str]:
 
 # --- contacts ------------------------------------------------------------------------------------------------------
 
+_CONTACTS: Final = "/data/data/com.android.providers.contacts"
 _RAW_CONTACT: Final = re.compile(r"Row: \d+ _id=(\d+), starred=(\w*), display_name=(.*)", re.DOTALL)
 _DATA: Final = re.compile(
     r"Row: \d+ raw_contact_id=(\d+), mimetype=[^,]*/([^,/]*), data2=(.*?), data3=(.*?), data1=(.*)", re.DOTALL
@@ -142,6 +145,7 @@ def _add_data(person: dict[str, Any], kind: str, second: str, third: str, first:
 
 _CLOCK: Final = "/data/data/com.google.android.deskclock"
 _ALARMS: Final = f"{_CLOCK}/databases/alarms.db"
+_CLOCK_PREFERENCES: Final = f"{_CLOCK}/shared_prefs/com.google.android.deskclock_preferences.xml"
 _DEFAULT_SOUNDS: Final = frozenset({"", "Bright Morning", "content://settings/system/alarm_alert"})
 _TIMER_STATES: Final = {"1": "running", "2": "paused", "3": "expired", "4": "reset", "5": "expired"}
 _TIMER: Final = re.compile(r"timer_(state|setup_timet|original_timet)_(\d+)")
@@ -211,7 +215,7 @@ def _kept(name: str, path: str, keys: str = ".*") -> Probe:
             if wanted.fullmatch(key) and value not in {"", "false"}
         }
 
-    return Probe(name, f"cat {path}", parse)
+    return Probe(name, f"cat {path}", parse, path)
 
 
 def _kept_by_app(package: str, file: str, keys: str) -> Probe:
@@ -237,16 +241,17 @@ PROBES: Final = (
     _settings("system"),
     _settings("secure"),
     _settings("global"),
-    Probe("folders", f"find {SHARED} -mindepth 1 -type d", _parse_folders),
-    Probe("files", f"find {SHARED} -type f -exec md5sum {{}} +", _parse_files),
-    Probe("texts", f"(cd {SHARED}{NOTES} && grep -r '' .)", _parse_texts),
-    Probe("times", f"find {SHARED}{NOTES} -type f -exec stat -c '%Y %n' {{}} +", _parse_times),
+    Probe("folders", f"find {SHARED} -mindepth 1 -type d", _parse_folders, SHARED),
+    Probe("files", f"find {SHARED} -type f -exec md5sum {{}} +", _parse_files, SHARED),
+    Probe("texts", f"(cd {SHARED}{NOTES} && grep -r '' .)", _parse_texts, SHARED + NOTES),
+    Probe("times", f"find {SHARED}{NOTES} -type f -exec stat -c '%Y %n' {{}} +", _parse_times, SHARED + NOTES),
     Probe(
         "contacts",
         "content query --uri content://com.android.contacts/raw_contacts --projection _id:starred:display_name; "
         "content query --uri content://com.android.contacts/data --projection "
         "raw_contact_id:mimetype:data2:data3:data1",
         _parse_contacts,
+        _CONTACTS,
     ),
     Probe(
         "alarms",
@@ -255,8 +260,9 @@ PROBES: Final = (
         "replace(coalesce(ringtone, ''), char(10), ' '), replace(label, char(10), ' ') "
         'FROM alarm_templates ORDER BY hour, minutes, _id;"',
         _parse_alarms,
+        _ALARMS,
     ),
-    Probe("clock", f"cat {_CLOCK}/shared_prefs/com.google.android.deskclock_preferences.xml", _parse_clock),
+    Probe("clock", f"cat {_CLOCK_PREFERENCES}", _parse_clock, _CLOCK_PREFERENCES),
     _kept("wifi", "/data/misc/wifi/WifiConfigStore.xml"),
     _kept("bluetooth", "/data/misc/bluedroid/bt_config.xml"),
     _kept_by_app("net.gsantner.markor", "app", "intro_done|changelog_seen|access_asked"),

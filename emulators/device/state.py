@@ -136,12 +136,13 @@ VOLATILE: Final = (
 """fnmatch patterns of keys that phones change on their own, that tell nothing more than another key does, or that our
 own tools change (uiautomator's dump, its keyboard)."""
 
-_MARK: Final = "@@state:"
-PROBE: Final = "\n".join(f"echo '{_MARK}{probe.name}'; {{ {probe.command}; }} 2>/dev/null" for probe in PROBES)
+MARK: Final = "@@state:"
+"""Begins the line before what a part of the script prints; the part's name follows."""
+PROBE: Final = "\n".join(f"echo '{MARK}{probe.name}'; {{ {probe.command}; }} 2>/dev/null" for probe in PROBES)
 """The script; whatever fails in it (a phone without a clock) just adds no keys."""
 
 _IS_VOLATILE: Final = re.compile("|".join(fnmatch.translate(pattern) for pattern in VOLATILE))
-_AT_A_MARK: Final = re.compile(f"^{_MARK}", re.MULTILINE)
+_AT_A_MARK: Final = re.compile(f"^{MARK}", re.MULTILINE)
 _PROBE_OF: Final = {probe.name: probe for probe in PROBES}
 
 

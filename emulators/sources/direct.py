@@ -35,7 +35,8 @@ from rlfactory.emulators.device.device import (
 from rlfactory.emulators.device.errors import ActionRejected, CommandFailed, DeviceError, DeviceLost, DeviceTimeout
 from rlfactory.emulators.device.keys import key_name
 from rlfactory.emulators.device.launching import LaunchableApp, find_app, launch_command
-from rlfactory.emulators.device.state import PROBE, DeviceState, parse_probe
+from rlfactory.emulators.device.probes import PROBES, Probe
+from rlfactory.emulators.device.state import MARK, DeviceState, parse_probe
 from rlfactory.emulators.device.typing_plan import Enter, Keystrokes, Paste, plan_typing
 from rlfactory.emulators.simulator.android.system_image import GoldenImages
 from rlfactory.emulators.simulator.machine.packages import short_component
@@ -54,6 +55,8 @@ class DirectDevice:
         self._executor = executor
         self._snapshots = snapshots
         self._sequence = itertools.count(1)
+        self._outputs: dict[str, tuple[object, str]] = {}
+        """By part of the state: what it read, and printed."""
         self._closed = False
 
     @property
@@ -226,8 +229,16 @@ class DirectDevice:
             raise DeviceError(f"{self.phone.config.serial}: no snapshot {name!r}") from None
 
     def _state(self) -> DeviceState:
-        output = self.phone.shell(PROBE)
-        return parse_probe(output.stdout.decode(errors="replace"))
+        return parse_probe("".join(f"{MARK}{probe.name}\n{self._output(probe)}" for probe in PROBES))
+
+    def _output(self, probe: Probe) -> str:
+        """Return what a part of the state's script prints; it is not run again while what it reads is the same."""
+        known, output = self._outputs.get(probe.name, (None, ""))
+        read = self.phone.system.files.identity(probe.reads) if probe.reads else None
+        if read is None or read is not known:
+            output = self.phone.shell(probe.command).stdout.decode(errors="replace")
+            self._outputs[probe.name] = read, output
+        return output
 
 
 class DirectSource:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.trust import damage, mutants
+from benchmarks.trust import alternatives, damage, mutants
 from benchmarks.trust.check import Size
 from rlfactory.envs.tasks.suites import default_registry
 
@@ -17,6 +17,13 @@ def test_a_mutant_is_judged_as_its_parameters_say(name: str) -> None:
     tally, faults = mutants.try_goal((name, 0, "train", Size(sample=1)))
     assert faults == []
     assert tally.wrong >= mutants.SAMPLED_PER_GOAL // 2
+
+
+@pytest.mark.parametrize("name", GOALS)
+def test_another_way_that_a_person_would_take_is_accepted(name: str) -> None:
+    tried, refused = alternatives.tried((name, 0, "train", Size(sample=1)))
+    assert refused == []
+    assert tried >= alternatives.CASES_PER_SAMPLE
 
 
 def test_whatever_a_control_changes_after_the_goal_spoils_the_verdict() -> None:
