@@ -28,7 +28,7 @@ validation and test splits have nothing in common, and some templates are in the
 - **Success** needs all three: every sub-goal holds, the agent ended the episode by `finish` with status `success`, and
   nothing else changed. What changed beyond the task is named in `side_effects`: another contact deleted, another file
   renamed, another switch flipped. Opening apps and looking around changes nothing. Other spellings that a person would
-  take (case, spaces, how a number is grouped) are as good; one alarm more, another ringtone or a half-deleted contact is not.
+  take (case, spaces, how a number is grouped) are as good; one alarm more or another ringtone is not.
 - **Progress** is the share of sub-goals that hold now.
 - **Answers** have the form that the goal states and are compared by value ([Rewards](rewards.md#typed-answers)).
 - A task marked *verify* is already as it should be: the agent has to see that, do nothing, and `finish`.

@@ -180,8 +180,9 @@ def alarm_moved(time: str, label: str, to: str) -> Want:
         if len(gone) != 1 or len(come) != 1:
             return False
         old, new = gone[0], come[0]
-        moved = {**old, "time": to, "on": new["on"]} == new
-        return moved and old["label"] == label and (new["on"] or has_come(before, after, to))
+        moved = {**old, "time": to, "on": new["on"], "label": new["label"]} == new
+        named = old["label"] == label and same_words(new["label"], label)
+        return moved and named and (new["on"] or has_come(before, after, to))
 
     name = f"{label} rings at {to} and no longer at {time}"
     return Want(name=name, keys=(f"alarms/{time}/*", f"alarms/{to}/*"), holds=holds)
