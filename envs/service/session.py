@@ -445,15 +445,15 @@ class Session:
             device=self.phone.device if self.phone else None,
         )
         with _blaming_task(self.episode, "verdict"):
-            scores = await self._verified(outcome, timeout_s)
+            plain = type(self.episode.task).verify is Task.verify
+            scores = {} if plain else await self._verified(outcome, timeout_s)
             judged = replace(outcome, scores=scores) if scores else outcome
             self._reward = self._rubric.reward(self._judge.verdict(judged))
 
     async def _verified(self, outcome: Outcome, timeout_s: float) -> Mapping[str, float]:
         try:
             async with asyncio.timeout(timeout_s):
-                services = self.episode.services
-                return await self.episode.task.verify(outcome, services=services, timeout_s=timeout_s)
+                return await self.episode.task.verify(outcome, services=self.episode.services, timeout_s=timeout_s)
         except TimeoutError:
             raise JudgeError(f"no verdict on {self.episode.key.task} within {timeout_s:.1f} seconds") from None
 
