@@ -16,6 +16,7 @@ import psutil
 
 from rlfactory.processes.child import Child
 from rlfactory.processes.errors import ProcessError
+from rlfactory.processes.warm import WarmPython
 
 STOP_TIMEOUT_S = 30.0
 """After SIGTERM; then SIGKILL, also to what the child left behind."""
@@ -30,21 +31,21 @@ class ChildFailed(ProcessError):
 
 @asynccontextmanager
 async def python_child(
-    arguments: Sequence[str], *, log_path: Path, environment: Mapping[str, str]
+    arguments: Sequence[str], *, log_path: Path, environment: Mapping[str, str], warm: WarmPython | None = None
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run `python ARGUMENTS` for the block, its output appended to a file.
+    """Run `python ARGUMENTS` for the block, its output appended to a file; with a warm process, in a fork of that.
 
-    At the block's end the child and all its descendants are gone, whatever happened.
+    At the block's end the child and all its descendants are gone, whatever happened, and so is all that was forked.
     """
     with log_path.open("ab") as log:
         child = await Child.start(
-            *(sys.executable, *arguments),
+            *(warm.executable if warm else sys.executable, *arguments),
             name="python",
             stdout=log,
             stderr=log,
             environment={**os.environ, **environment},
         )
-    family = _Family(child.pid)
+    family = _Family(*((child.pid, warm.pid) if warm else (child.pid,)))
     watch = asyncio.create_task(family.keep_up())
     try:
         yield child.process
@@ -62,13 +63,13 @@ def last_words(log_path: Path) -> str:
 
 
 class _Family:
-    """The descendants of a process, remembered: once their parent is gone, nothing tells that they were its children.
+    """The descendants of processes, remembered: once their parent is gone, nothing tells that they were its children.
 
     Ray's processes begin sessions of their own, so a process group would miss them.
     """
 
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
+    def __init__(self, *pids: int) -> None:
+        self._pids = pids
         self._members: dict[int, psutil.Process] = {}
 
     async def keep_up(self) -> None:
@@ -77,9 +78,10 @@ class _Family:
             await asyncio.sleep(1.0)
 
     def look(self) -> None:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            for member in psutil.Process(self._pid).children(recursive=True):
-                self._members.setdefault(member.pid, member)
+        for pid in self._pids:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                for member in psutil.Process(pid).children(recursive=True):
+                    self._members.setdefault(member.pid, member)
 
     def alive(self) -> list[psutil.Process]:
         """Return those still there; `is_running` compares start times, so a reused pid is nobody's child."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import psutil
+import ray
 import torch
 from verl.plugin.platform.platform_base import PlatformBase
 
@@ -67,6 +68,16 @@ class _CpuModule(types.ModuleType):
 
     def get_device_name(self, *_: object) -> str:
         return "cpu"
+
+
+def share_cores(ranks: int = 1) -> None:
+    """Let torch compute with this rank's part of the cores; Ray leaves each of its workers one."""
+    torch.set_num_threads(max(1, len(psutil.Process().cpu_affinity() or ()) // ranks))
+
+
+def begin_fork() -> None:
+    """Let Ray read again what it took from the environment of the process that this one was forked from."""
+    ray._raylet.Config.initialize("")
 
 
 class CpuPlatform(PlatformBase):  # type: ignore[misc]

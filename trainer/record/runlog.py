@@ -213,6 +213,8 @@ class RunSummary:
     """From the first phone's start to the last evaluation's end."""
     phase_s: Mapping[str, float] = field(default_factory=dict)
     """`wall_s` by phase: service, demonstrations, warm_start, grpo (Ray's start and evaluations included)."""
+    first_step_s: float | None = None
+    """From the end of the warm start to the end of GRPO's first step, the first evaluation included."""
     steps: int = 0
     episodes_per_step: int = 0
     step_s_mean: float = 0.0

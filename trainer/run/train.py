@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ from omegaconf import DictConfig, open_dict
 from rlfactory.envs.api.errors import InfrastructureError, TaskError
 from rlfactory.envs.client import EnvClient
 from rlfactory.processes.descendants import ChildFailed, last_words, python_child
+from rlfactory.processes.warm import SUPPORTED, WarmPython, warm_python
 from rlfactory.trainer.dialects import get_dialect
 from rlfactory.trainer.record.metrics import step_record, time_shares
 from rlfactory.trainer.record.recorder import Recorder, read_outcomes
@@ -36,6 +38,20 @@ POLL_S = 0.5
 """Between two looks at verl's metrics file."""
 START_S = 420.0
 """What Ray and its workers may take to come up on a busy machine, before the stall timeout begins to count."""
+_VERL = "rlfactory.trainer.verl.main"
+_WORKERS = ("setup_worker.py", "default_worker.py")
+"""Ray's programs that become its workers."""
+_WARM = (
+    "transfer_queue",
+    "verl.trainer.main_ppo",
+    "verl.trainer.ppo.v1",
+    "verl.workers.engine_workers",
+    "rlfactory.trainer.cpu.rollout_server",
+    "rlfactory.trainer.verl.agent_loop",
+    "rlfactory.trainer.verl.lesson",
+    "rlfactory.trainer.verl.warm_start",
+)
+"""What they import."""
 
 _ENVIRONMENT = {
     "TOKENIZERS_PARALLELISM": "false",
@@ -141,6 +157,8 @@ class _Run:
         self._tell = progress
         self._phases = _Phases()
         self._own = config.rlfactory
+        self._python: WarmPython | None = None
+        self._first_step_s: float | None = None
 
     async def play(self) -> RunSummary:
         self._log.create()
@@ -148,7 +166,7 @@ class _Run:
         status: Literal["finished", "stopped", "failed"] = "failed"
         error = ""
         try:
-            async with self._service() as address:
+            async with self._warm() as self._python, self._service() as address:
                 self._bind(address)
                 await self._prepare_model(address)
                 await self._grpo()
@@ -167,6 +185,26 @@ class _Run:
         return summary
 
     # --- phases ------------------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def _warm(self) -> AsyncIterator[WarmPython | None]:
+        """Yield what verl's processes are forked from; None where they start by themselves.
+
+        A process that has asked for GPUs cannot be forked, nor one be ready for a cluster that runs already.
+        """
+        running = self._config.ray_kwargs.ray_init.get("address") is not None
+        if not SUPPORTED or running or self._config.trainer.device != "cpu":
+            yield None
+            return
+        log_path = self._log.logs / "warm.log"
+        programs = (_VERL, *_WORKERS)
+        # What a worker of Ray is told by its environment, and reads but once, when it is imported: one thread; the
+        # first job of a cluster of our own; with whom to end.
+        told = {"OMP_NUM_THREADS": "1", "RAY_JOB_ID": "01000000", "RAY_RAYLET_PID": str(os.getpid())}
+        environment = self._environment() | told
+        begin = "rlfactory.trainer.cpu.platform:begin_fork"
+        async with warm_python(_WARM, programs, begin=begin, environment=environment, log_path=log_path) as python:
+            yield python
 
     @asynccontextmanager
     async def _service(self) -> AsyncIterator[str]:
@@ -235,14 +273,16 @@ class _Run:
         total = int(self._config.trainer.total_training_steps)
         stall_s = float(self._own.stall_timeout_s)
         log_path = self._log.logs / "grpo.log"
-        arguments = ["-m", "rlfactory.trainer.verl.main", "grpo", str(self._log.folder / "config.yaml")]
+        arguments = ["-m", _VERL, "grpo", str(self._log.folder / "config.yaml")]
         environment = self._environment() | {"VERL_FILE_LOGGER_PATH": str(metrics)}
-        async with python_child(arguments, log_path=log_path, environment=environment) as child:
+        async with python_child(arguments, log_path=log_path, environment=environment, warm=self._python) as child:
             last = time.monotonic() + START_S
             while True:
                 ended = child.returncode is not None
                 for record in follower.new_steps():
                     last = time.monotonic()
+                    if record.step and self._first_step_s is None:
+                        self._first_step_s = last - started
                     self._tell(Progress(phase="grpo", elapsed_s=self._phases.elapsed_s, step=record, total_steps=total))
                 if mistake := self._log.mistake():
                     raise TaskError(mistake)
@@ -258,9 +298,7 @@ class _Run:
     async def _child(self, kind: str, config: Path, log_name: str) -> None:
         log_path = self._log.logs / f"{log_name}.log"
         async with python_child(
-            ["-m", "rlfactory.trainer.verl.main", kind, str(config)],
-            log_path=log_path,
-            environment=self._environment(),
+            ["-m", _VERL, kind, str(config)], log_path=log_path, environment=self._environment(), warm=self._python
         ) as child:
             if await child.wait() != 0:
                 raise ChildFailed(f"{log_name} ended with exit code {child.returncode}: {last_words(log_path)}")
@@ -300,6 +338,7 @@ class _Run:
                 error=error,
                 wall_s=self._phases.elapsed_s,
                 phase_s=self._phases.so_far_s(),
+                first_step_s=self._first_step_s,
                 parameters=_parameters(self._log.model),
                 transport=self._own.service.transport if self._own.service and self._own.service.phones else "",
                 tasks=tuple(self._config.data.episodes.tasks),

@@ -15,6 +15,7 @@ from verl.workers.engine.base import EngineRegistry
 from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead
 
 from rlfactory.trainer.cpu.engine import ban_tokens, banned_token_ids
+from rlfactory.trainer.cpu.platform import share_cores
 from rlfactory.trainer.verl.images import PixelMaker
 
 _BACKENDS = ["fsdp", "fsdp2"]
@@ -68,9 +69,10 @@ def freeze_vision_tower(module: torch.nn.Module) -> None:
 
 @EngineRegistry.register(model_type="language_model", backend=_BACKENDS, device="cpu")
 class CpuFsdpEngine(EpisodeFsdpEngine):
-    """The same without pinned memory."""
+    """The same with every core, and without pinned memory."""
 
     def _build_fsdp_module(self, module: Any) -> Any:
+        share_cores(torch.distributed.get_world_size())
         # verl offloads forward-only (reference) engines with CPUOffloadPolicy(pin_memory=True), and pinning needs an
         # accelerator. Here the parameters are on the CPU anyway, so build the reference like any other engine.
         forward_only = self.engine_config.forward_only

@@ -15,6 +15,7 @@ from verl.utils import tensordict_utils
 from verl.utils.device import auto_set_device
 from verl.utils.distributed import destroy_global_process_group, initialize_global_process_group
 
+from rlfactory.trainer.cpu.platform import share_cores
 from rlfactory.trainer.run.warm_start import WINDOW
 from rlfactory.trainer.verl import plugin as verl_plugin
 
@@ -77,6 +78,7 @@ def run_lesson(config: DictConfig, *, until_loss: float | None = None, only: str
     )
     verl_plugin.check(rollout="", device=config.trainer.device)
     auto_set_device(config)
+    share_cores()
     initialize_global_process_group()
     try:
         trainer = LessonTrainer(config, until_loss=until_loss, only=only)

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from omegaconf import OmegaConf
+from omegaconf import OmegaConf, open_dict
 
 from rlfactory.processes.child import when_parent_ends
 
@@ -48,6 +48,9 @@ def run_grpo(config: Any) -> None:
         use_reference_policy=need_reference_policy(config),
         use_critic=need_critic(config),
     )
+    with open_dict(config):
+        # Ray's workers begin as we did: by Python, or forked from a warm process.
+        config.ray_kwargs.ray_init.runtime_env = {"py_executable": sys.executable}
     try:
         run_ppo(config, task_runner_class=TaskRunnerV1)
     finally:
