@@ -191,9 +191,10 @@ def warm_up(venv: Path, modules: "tuple[str, ...]") -> None:
     """Import what training imports, so that the first run does not pay for compiling it, in many processes at once."""
     print("  compiling", flush=True)
     code = f"import {', '.join(modules)}"
-    subprocess.run(
-        [str(venv / "bin" / "python"), "-W", "ignore", "-c", code], cwd=ROOT, capture_output=True, check=False
-    )
+    # Containers and CI often set it; then nothing would be kept, and every process compile for itself.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    command = [str(venv / "bin" / "python"), "-W", "ignore", "-c", code]
+    subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
 
 
 def refuse(message: str) -> int:

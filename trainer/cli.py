@@ -23,14 +23,14 @@ RUNS = Path("runs")
 
 @app.command()
 def train(
-    recipe: Annotated[str, typer.Argument(help="A recipe of trainer/configs.")] = "tiny_phone",
+    recipe: Annotated[str | None, typer.Argument(help="Of trainer/configs; by default tiny_phone.")] = None,
     overrides: Annotated[list[str] | None, typer.Argument(help="key=value, verl's own keys included.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of model, episodes and sampling.")] = 1,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of model, episodes and sampling; by default 1.")] = None,
     transport: Annotated[
-        Literal["direct", "adb", "docker"], typer.Option(help="How the service reaches its phones.")
-    ] = "direct",
+        Literal["direct", "adb", "docker"] | None, typer.Option(help="To the phones; by default direct.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Of the run's folder; by default recipe and time.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint of NAME or latest.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with NAME or latest, as it was configured.")] = False,
     runs: Annotated[Path, typer.Option(help="Where runs are kept.")] = RUNS,
 ) -> None:
     """Train an agent by a recipe."""
@@ -43,8 +43,13 @@ def train(
     # are kept, phones and servers are ended.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
-    own = [f"rlfactory.seed={seed}", f"rlfactory.service.transport={transport}", *(overrides or [])]
-    train_in_terminal(recipe, own, runs=runs, name=name, resume=resume)
+    if recipe and "=" in recipe:  # an override: no recipe is named
+        recipe, overrides = None, [recipe, *(overrides or [])]
+    if not resume:
+        seed, transport = 1 if seed is None else seed, transport or "direct"
+    chosen = {"rlfactory.seed": seed, "rlfactory.service.transport": transport}
+    own = [f"{key}={value}" for key, value in chosen.items() if value is not None]
+    train_in_terminal(recipe, [*own, *(overrides or [])], runs=runs, name=name, resume=resume)
 
 
 @app.command("eval")

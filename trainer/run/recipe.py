@@ -11,6 +11,7 @@ from typing import Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import ConfigCompositionException, HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -52,6 +53,38 @@ def compose_recipe(name: str, overrides: Sequence[str] = ()) -> DictConfig:
     _own_files(config.rlfactory, Path(name).parent if _is_path(name) else Path())
     if _is_path(name):
         config.rlfactory.recipe = Path(name).stem
+    return config
+
+
+def resumed_recipe(path: Path, recipe: str | None, overrides: Sequence[str] = ()) -> DictConfig:
+    """Return the configuration that a run keeps in its folder, with these overrides and nothing else changed.
+
+    Args:
+        path: of the run's config.yaml.
+        recipe: None: whatever the run's is.
+
+    Raises:
+        UnknownName: an override names no key.
+        TaskError: the run is of another recipe or seed, or an override is malformed or does not fit.
+    """
+    config = OmegaConf.load(path)
+    assert isinstance(config, DictConfig)
+    own = config.rlfactory
+    if recipe is not None and Path(recipe).stem != own.recipe:
+        raise TaskError(f"{path.parent} is a run of recipe {own.recipe!r}, not {recipe!r}; to go on with it, name none")
+    seed, known = own.seed, set(_keys(config))
+    try:
+        for override in OverridesParser.create().parse_overrides(list(overrides)):
+            key = override.key_or_group
+            if override.is_delete() or (key not in known and not override.is_add()):
+                raise UnknownName(f"no config key {key!r} of the run; {_hint(key, known)}")
+            OmegaConf.update(config, key, override.value(), force_add=True)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise TaskError(_first_line(error)) from None
+    if own.seed != seed:
+        raise TaskError(f"{path.parent} began with seed {seed}, and goes on with no other")
+    _check_warm_start(own)
+    check_limits(config)
     return config
 
 

@@ -31,9 +31,10 @@ from rlfactory.trainer.record.recorder import Recorder, read_outcomes
 from rlfactory.trainer.record.runlog import RunLog, RunSummary, StepRecord, point_to_latest, read_lines
 from rlfactory.trainer.run.engines import hub_environment, settle_engine, version
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
-from rlfactory.trainer.run.recipe import CONFIGS, compose_recipe, save_config
+from rlfactory.trainer.run.recipe import CONFIGS, compose_recipe, resumed_recipe, save_config
 from rlfactory.trainer.run.settings import RolloutSettings
 
+DEFAULT_RECIPE = "tiny_phone"
 POLL_S = 0.5
 """Between two looks at verl's metrics file."""
 START_S = 420.0
@@ -85,7 +86,7 @@ ProgressFn = Callable[[Progress], None]
 
 
 def run(
-    recipe: str,
+    recipe: str | None,
     overrides: Sequence[str] = (),
     *,
     runs: Path = Path("runs"),
@@ -96,27 +97,29 @@ def run(
     """Train by a recipe and return the summary, which is also in the run's folder.
 
     Args:
+        recipe: None: `tiny_phone`, or that of the run that is resumed.
         overrides: Hydra's, as in `actor_rollout_ref.actor.optim.lr=1e-4`.
         name: of the folder in `runs`; by default the recipe and a time stamp.
-        resume: go on with the run `name` (or the latest) from its last checkpoint.
+        resume: go on with the run `name` (or the latest) from its last checkpoint, as its config.yaml says.
 
     Raises:
         UnknownName, TaskError: the recipe or an override is wrong; nothing was started.
         InfrastructureError, ChildFailed: the service or verl failed; the summary says so, checkpoints are kept.
         KeyboardInterrupt: stopped by Ctrl-C; likewise.
     """
-    config = compose_recipe(recipe, overrides)
-    engine = settle_engine(config)
-    folder = _folder(runs, name, recipe, resume)
-    return asyncio.run(_Run(config, folder, engine=engine, resume=resume, progress=progress).play())
-
-
-def _folder(runs: Path, name: str | None, recipe: str, resume: bool) -> Path:
     if resume:
         folder = (runs / (name or "latest")).resolve()
         if not (folder / "config.yaml").exists():
             raise TaskError(f"there is no run to resume in {runs / (name or 'latest')}")
-        return folder
+        config = resumed_recipe(folder / "config.yaml", recipe, overrides)
+    else:
+        config = compose_recipe(recipe or DEFAULT_RECIPE, overrides)
+        folder = _folder(runs, name, recipe or DEFAULT_RECIPE)
+    engine = settle_engine(config)
+    return asyncio.run(_Run(config, folder, engine=engine, resume=resume, progress=progress).play())
+
+
+def _folder(runs: Path, name: str | None, recipe: str) -> Path:
     folder = (runs / (name or f"{Path(recipe).stem}-{time.strftime('%Y%m%d-%H%M%S')}")).resolve()
     if folder.exists() and any(folder.iterdir()):
         raise TaskError(f"{folder} exists; choose another name, or resume it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -95,7 +96,9 @@ def summary_view(summary: RunSummary, page: Path) -> RenderableType:
     return table
 
 
-def train_in_terminal(recipe: str, overrides: Sequence[str], *, runs: Path, name: str | None, resume: bool) -> None:
+def train_in_terminal(
+    recipe: str | None, overrides: Sequence[str], *, runs: Path, name: str | None, resume: bool
+) -> None:
     """Train by a recipe, shown as it goes on; write its report, whatever happens. See `run` for what it raises."""
     console = Console(highlight=False)
     folder = runs / (name or "latest")
@@ -105,10 +108,14 @@ def train_in_terminal(recipe: str, overrides: Sequence[str], *, runs: Path, name
         except ChildFailed as error:
             raise InfrastructureError(str(error)) from error
         except KeyboardInterrupt:
-            kept = f"stopped; what was learnt is kept in {folder.resolve()}; go on with: rlfactory train --resume"
+            kept = f"stopped; what was learnt is kept in {folder.resolve()}; go on with: {_resuming(folder)}"
             console.print(kept, soft_wrap=True)
             raise
         finally:
             if view.began:  # also a run that was stopped or failed has something to show
                 page = write_report(folder)
     console.print(summary_view(summary, page), soft_wrap=True)
+
+
+def _resuming(folder: Path) -> str:
+    return shlex.join(["rlfactory", "train", "--resume", "--runs", str(folder.parent), "--name", folder.resolve().name])

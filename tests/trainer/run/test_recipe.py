@@ -10,7 +10,7 @@ pytest.importorskip("verl", reason="needs the train extra")
 from omegaconf import OmegaConf
 
 from rlfactory.envs.api.errors import TaskError, UnknownName
-from rlfactory.trainer.run.recipe import compose_recipe, recipe_names, save_config
+from rlfactory.trainer.run.recipe import compose_recipe, recipe_names, resumed_recipe, save_config
 from rlfactory.trainer.run.settings import RolloutSettings
 
 pytestmark = [pytest.mark.train]
@@ -77,3 +77,40 @@ def test_a_recipe_of_a_file_builds_on_ours_and_names_files_beside_it(tmp_path: P
     assert (own.service.tasks, own.service.tools) == ([f"{tmp_path}/t.py"], f"{tmp_path}/t.yaml")
     with pytest.raises(UnknownName, match="no recipe file"):
         compose_recipe(str(tmp_path / "none.yaml"))
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    """The configuration of a run that was given a learning rate and a seed."""
+    config = compose_recipe("tiny_search", ["actor_rollout_ref.actor.optim.lr=5e-6", "rlfactory.seed=3"])
+    save_config(config, tmp_path / "config.yaml")
+    return tmp_path / "config.yaml"
+
+
+def test_a_run_goes_on_as_it_was_configured(begun: Path) -> None:
+    for recipe in (None, "tiny_search"):
+        resumed = resumed_recipe(begun, recipe, ["trainer.total_training_steps=40", "+data.more=[a, b]"])
+        assert resumed.rlfactory.recipe == "tiny_search"
+        assert resumed.actor_rollout_ref.actor.optim.lr == 5e-6
+        assert resumed.trainer.total_training_steps == 40
+        assert resumed.data.more == ["a", "b"]
+        assert resumed.data.seed == 3
+
+
+@pytest.mark.parametrize(
+    ("recipe", "override", "complaint"),
+    [
+        ("tiny_phone", "rlfactory.seed=3", "is a run of recipe 'tiny_search', not 'tiny_phone'"),
+        (None, "rlfactory.seed=1", "began with seed 3"),
+        (None, "trainer.total_trainin_steps=1", "close: trainer.total_training_steps"),
+        (None, "hardware=gpu", "no config key 'hardware' of the run"),
+        (None, "nonsense", "nonsense"),
+    ],
+)
+def test_a_run_that_would_go_on_as_another_is_refused(
+    begun: Path, recipe: str | None, override: str, complaint: str
+) -> None:
+    with pytest.raises((TaskError, UnknownName)) as caught:
+        resumed_recipe(begun, recipe, [override])
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
