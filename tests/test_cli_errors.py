@@ -8,6 +8,7 @@ import shlex
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +91,14 @@ def test_a_full_disk() -> None:
     prefix = (*unshare, "bash", "-c", script, folder)
     done = rlfactory("eval", "--policy", "oracle", "--episodes", "2", "--out", f"{folder}/run", prefix=prefix)
     assert_one_line(done, 1, r"the disk is full")
+
+
+def test_an_evaluation_deletes_nothing(tmp_path: Path) -> None:
+    kept = tmp_path / "episodes.jsonl"
+    kept.write_text("{}\n")
+    done = rlfactory("eval", "--policy", "oracle", "--episodes", "1", "--out", str(tmp_path))
+    assert_one_line(done, 2, r"is not empty, and what is in it is kept; give --out another folder")
+    assert kept.read_text() == "{}\n"
 
 
 def test_debug_shows_where_it_happened(monkeypatch: pytest.MonkeyPatch) -> None:

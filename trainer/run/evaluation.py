@@ -109,12 +109,11 @@ async def run_evaluation(
     out: Path | None,
     quiet: bool,
 ) -> Evaluation:
-    """Evaluate against the service at the address, or against one of its own."""
+    """Evaluate against the service at the address, or against one of its own.
 
-    log = RunLog(out) if out else None
-    if log:
-        log.create()
-        log.episodes_path.unlink(missing_ok=True)
+    Raises: TaskError: `out` holds something already, which is never deleted or mixed with.
+    """
+    log = _new_log(out) if out else None
     async with AsyncExitStack() as stack:
         if isinstance(service, str):
             address = service
@@ -125,6 +124,14 @@ async def run_evaluation(
         await policy.open()
         bar = stack.enter_context(progress_bar(Console(stderr=True, quiet=quiet), config.episodes * config.attempts))
         return await evaluate(client, policy, config, log=log, progress=bar)
+
+
+def _new_log(out: Path) -> RunLog:
+    if out.is_dir() and any(out.iterdir()):
+        raise TaskError(f"{out} is not empty, and what is in it is kept; give --out another folder")
+    log = RunLog(out)
+    log.create()
+    return log
 
 
 def show(result: Evaluation, *, out: Path | None, as_json: bool) -> None:
