@@ -44,7 +44,8 @@ def train(
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
     if recipe and "=" in recipe:  # an override: no recipe is named
-        recipe, overrides = None, [recipe, *(overrides or [])]
+        overrides = [recipe, *(overrides or [])]
+        recipe = None
     if not resume:
         seed, transport = 1 if seed is None else seed, transport or "direct"
     chosen = {"rlfactory.seed": seed, "rlfactory.service.transport": transport}
