@@ -58,7 +58,7 @@ def _refuse(method: str, problem: str) -> grpc.RpcMethodHandler:
     status = to_status(Unauthenticated(problem))
 
     async def refuse(_requests: object, context: grpc.aio.ServicerContext[Any, Any]) -> None:
-        access_log.refused(method, context.peer(), status[0].name, problem)
+        access_log.refused(method, context.peer(), status[0].name, problem, reason=Unauthenticated.reason)
         await context.abort(*status)
 
     return grpc.stream_stream_rpc_method_handler(refuse)

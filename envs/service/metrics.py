@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Histogram, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Histogram, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.errors import RLFactoryError, TaskError
 
+Use = Iterable[tuple[str, str, float]]
+"""How much of what a tenant has in use: tenant, what, how much."""
 _STEP_BUCKETS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)
 
 
@@ -27,6 +29,27 @@ class ServiceMetrics:
             buckets=_STEP_BUCKETS_S,
             registry=self.registry,
         )
+
+        self._calls = Counter(
+            "rlfactory_calls",
+            "Calls of the protocol, and steps of streams.",
+            ("method", "code"),
+            registry=self.registry,
+        )
+        self._voids = Counter(
+            "rlfactory_voids", "Episodes that count for nothing.", ("reason", "blame", "tool"), registry=self.registry
+        )
+
+    def called(self, method: str, code: str) -> None:
+        """Count a call by how it ended."""
+        self._calls.labels(method, code).inc()
+
+    def went_void(self, error: RLFactoryError, *, tool: str) -> None:
+        self._voids.labels(error.reason, error.blame.value, tool).inc()
+
+    def watch_use(self, limits: Mapping[str, float], use: Callable[[], Use]) -> None:
+        """Report at each scrape what each tenant has in use, and what it may."""
+        self.registry.register(_Quotas(limits, use))
 
     def watch(self, sessions: Callable[[], int], counters: Callable[[], Mapping[str, int]]) -> None:
         """Report the present state at each scrape."""
@@ -44,6 +67,21 @@ class _Figures(Collector):
         for name, value in sorted(self._counters().items()):
             counted.add_metric((name,), value)
         yield counted
+
+
+class _Quotas(Collector):
+    def __init__(self, limits: Mapping[str, float], use: Callable[[], Use]) -> None:
+        self._limits = limits
+        self._use = use
+
+    def collect(self) -> Iterable[Metric]:
+        most = GaugeMetricFamily("rlfactory_quota_limit", "The most that one tenant may have.", labels=("what",))
+        for what, limit in self._limits.items():
+            most.add_metric((what,), limit)
+        used = GaugeMetricFamily("rlfactory_quota_used", "What a tenant has.", labels=("tenant", "what"))
+        for tenant, what, value in self._use():
+            used.add_metric((tenant, what), value)
+        yield from (most, used)
 
 
 @contextmanager

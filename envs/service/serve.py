@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -19,6 +21,7 @@ from rlfactory.emulators.sources.phones import PhonesConfig, discovery_folders, 
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.sandbox.config import SandboxConfig, allow_lists
 from rlfactory.envs.sandbox.sandboxes import Sandboxes
+from rlfactory.envs.service.access_log import json_lines
 from rlfactory.envs.service.limits import Limits, share
 from rlfactory.envs.service.metrics import exposed
 from rlfactory.envs.service.serve_options import ServeOptions
@@ -44,6 +47,8 @@ def run_service(options: ServeOptions) -> None:
     Raises: TaskError: an option, or what it names, makes no sense. DeviceError: no phone. AddressInUse.
     """
     keep_large_blocks(os.environ)
+    if options.log_json:
+        logging.getLogger().addHandler(json_lines(sys.stderr))
     event_loop.run(serve(options))
 
 
@@ -161,8 +166,8 @@ async def serve(options: ServeOptions) -> None:
         )
         address = ""
         if options.metrics_port >= 0:
-            port = stack.enter_context(exposed(metrics, host="127.0.0.1", port=options.metrics_port))
-            address = f"127.0.0.1:{port}"
+            port = stack.enter_context(exposed(metrics, host=options.metrics_host, port=options.metrics_port))
+            address = f"{options.metrics_host}:{port}"
         _announce(server, phones, metrics=address, as_json=options.json)
         await stop.wait()
 

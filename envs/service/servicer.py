@@ -7,9 +7,10 @@ import importlib.metadata
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import asdict
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 import grpc
@@ -48,6 +49,8 @@ PHONE_STATES: Final = {
     PhoneState.RESETTING: pb.PHONE_STATE_RESETTING,
     PhoneState.QUARANTINED: pb.PHONE_STATE_QUARANTINED,
 }
+ENDED: Final[ContextVar[str]] = ContextVar("ended", default="CANCELLED")
+"""The code that the call has ended with; unless it says otherwise, its client has given it up."""
 CAPABILITIES: Final = ("fork", "request_id", "steps", "watch")
 
 
@@ -80,7 +83,8 @@ def _ours(error: Exception, doing: str) -> RLFactoryError:
 async def _abort(context: Context, method: str, error: RLFactoryError) -> NoReturn:
     code, message, metadata = to_status(error)
     if error.blame is Blame.CLIENT:
-        access_log.refused(method, context.peer(), code.name, message, tenant=TENANT.get())
+        access_log.refused(method, context.peer(), code.name, message, reason=error.reason)
+    ENDED.set(code.name)
     await context.abort(code, message, metadata)
     raise AssertionError("unreachable: abort raises")
 
@@ -99,6 +103,18 @@ class EnvService:
         """Of the tasks of a suite and split, serialized once."""
         self._unwritten_of: dict[str, Unwritten] = {}
         """By tenant: who does not read holds up no others."""
+        limits = {
+            "sessions": manager.quota[0],
+            "calls": max_calls,
+            "unwritten_bytes": manager.limits.max_unwritten_bytes,
+        }
+        manager.metrics.watch_use(limits, self._use)
+
+    def _use(self) -> Iterator[tuple[str, str, float]]:
+        """Yield how much of its quotas each tenant uses."""
+        yield from ((tenant, "sessions", number) for tenant, number in self._manager.quota[1].items())
+        yield from ((tenant, "calls", number) for tenant, number in tuple(self._calls.items()))
+        yield from ((tenant, "unwritten_bytes", each.bytes) for tenant, each in tuple(self._unwritten_of.items()))
 
     @property
     def _unwritten(self) -> Unwritten:
@@ -126,6 +142,7 @@ class EnvService:
             try:
                 if name == "Steps":
                     await self.Steps(requests, context)
+                    ENDED.set("OK")
                     return
                 try:
                     async with asyncio.timeout(REQUEST_WITHIN_S):
@@ -135,8 +152,10 @@ class EnvService:
                 answer = await method(data, context)
                 if answer is not None:
                     await self._write(context, serialized(answer))
+                ENDED.set("OK")
             finally:
                 self._calls[tenant] -= 1
+                self._manager.metrics.called(name, ENDED.get())
 
         return call
 
@@ -170,6 +189,7 @@ class EnvService:
 
     @_answers
     async def Reset(self, request: pb.ResetRequest, context: Context) -> pb.ResetResponse:  # noqa: N802
+        access_log.ABOUT.set({"task": request.task, "request_id": request.request_id})
         result = await self._manager.reset(
             request.task,
             seed=request.seed,
@@ -187,6 +207,7 @@ class EnvService:
             await written(context.write(b"".join(answer.parts)))
 
     async def _step(self, request: pb.StepRequest) -> Answer:
+        access_log.ABOUT.set({"session": request.session})
         calls = convert.calls_from_pb(request.calls)
         stored, lease_expiry_s = await self._manager.step(request.session, request.seq, calls)
         data = stored.serialized or convert.step_to_pb(stored.result, with_bytes=stored.with_bytes).SerializeToString()
@@ -199,7 +220,7 @@ class EnvService:
     async def Steps(self, requests: AsyncIterator[bytes], context: Context) -> None:  # noqa: N802
         limits = self._manager.limits
         stream = StepStream(
-            self._step_or_status,
+            partial(self._step_or_status, context.peer()),
             max_under_way=limits.max_sessions,
             max_request_bytes=limits.max_request_bytes,
             unwritten=self._unwritten,
@@ -213,14 +234,22 @@ class EnvService:
         finally:
             self._step_streams.discard(stream)
 
-    async def _step_or_status(self, request: pb.StepRequest) -> Answer:
+    async def _step_or_status(self, peer: str, request: pb.StepRequest) -> Answer:
         try:
-            return await self._step(request)
+            answer = await self._step(request)
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
-            return Answer((to_bytes(_ours(error, "Step")),), failed=True)
+            failure = _ours(error, "Step")
+            code, message, _ = to_status(failure)
+            if failure.blame is Blame.CLIENT:
+                access_log.refused("Steps", peer, code.name, message, reason=failure.reason)
+            self._manager.metrics.called("Step", code.name)
+            return Answer((to_bytes(failure),), failed=True)
+        self._manager.metrics.called("Step", "OK")
+        return answer
 
     @_answers
     async def Fork(self, request: pb.ForkRequest, context: object) -> pb.ForkResponse:  # noqa: N802
+        access_log.ABOUT.set({"session": request.session, "request_id": request.request_id})
         results = await self._manager.fork(request.session, request.n, request_id=request.request_id)
         return pb.ForkResponse(sessions=[convert.reset_to_pb(result) for result in results])
 

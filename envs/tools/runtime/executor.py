@@ -24,6 +24,8 @@ class Executor:
         self.tools = tools
         self._runtime = runtime or ToolRuntime()
         self._max_output_chars = max_output_chars
+        self.failed = ""
+        """The tool whose call ended a step by an error, if one did."""
 
     async def run(self, calls: Sequence[ToolCall], *, timeout_s: float) -> tuple[ToolResult, ...]:
         """Carry out the calls within `timeout_s`. A call's failure is its result, never an exception.
@@ -80,7 +82,11 @@ class Executor:
         elif call.unreadable:
             status, text = ToolStatus.REJECTED, call.unreadable
         else:
-            status, text = await self._runtime.run(tool, call, deadline - started)
+            try:
+                status, text = await self._runtime.run(tool, call, deadline - started)
+            except (DeviceError, RLFactoryError):
+                self.failed = call.name
+                raise
             max_chars = min(max_chars, tool.policy.max_output_chars or max_chars)
         return ToolResult(
             call_id=call.id,
