@@ -171,6 +171,7 @@ TABLE: Final[Mapping[Look, Mapping[str, Values]]] = {
 }
 """Each look with the keys whose effect it shows, and two values of each."""
 OURS_BY_OTHERS: Final = {
+    "rlfactory.otlp_endpoint": "tests/trainer/episode/test_tracing.py",
     "rlfactory.run_folder": "every look that records writes there",
     "rlfactory.service.tasks": "files of one's own project; tests/trainer/run/test_recipe.py",
     "rlfactory.service.tools": "as tasks",

@@ -23,7 +23,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Self, TypeVar
 
 import grpc
+from opentelemetry.trace import SpanKind
 
+from rlfactory.envs.api import tracing
 from rlfactory.envs.api.errors import InfrastructureError, ProtocolMismatch, RLFactoryError, TaskError
 from rlfactory.envs.api.types import (
     Observation,
@@ -287,13 +289,15 @@ class EnvClient:
             InfrastructureError, EnvironmentFault, JudgeError: the episode is void.
         """
         request = pb.StepRequest(session=session, seq=seq, calls=convert.calls_to_pb(calls))
-        response = await self._repeatable(
-            lambda: self._step_calls,
-            request,
-            attempt_s=timeout_s + DEADLINE_SLACK_S,
-            total_s=math.inf,
-            patience_s=max(patience_s, self.config.retry.patience_s),
-        )
+        with tracing.part("envs.v1.EnvService/Step", kind=SpanKind.CLIENT, rpc__system="grpc"):
+            request.traceparent = tracing.carried()
+            response = await self._repeatable(
+                lambda: self._step_calls,
+                request,
+                attempt_s=timeout_s + DEADLINE_SLACK_S,
+                total_s=math.inf,
+                patience_s=max(patience_s, self.config.retry.patience_s),
+            )
         result = convert.step_from_pb(response)
         return replace(result, observation=self._with_bytes(session, result.observation))
 
@@ -421,7 +425,7 @@ class EnvClient:
         for attempt in itertools.count(1):
             try:
                 timeout_s = min(attempt_s, end_s - time.monotonic())
-                return await method()(request, timeout=timeout_s, metadata=self._metadata)
+                return await method()(request, timeout=timeout_s, metadata=self._traced())
             except grpc.aio.AioRpcError as error:
                 if attempt == 1:
                     end_s = min(end_s, time.monotonic() + patience_s)
@@ -431,6 +435,11 @@ class EnvClient:
             await asyncio.sleep(backoff_s * random.uniform(0.5, 1.0))  # so that clients do not come back all at once
             backoff_s = min(2 * backoff_s, retry.max_backoff_s)
         raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _traced(self) -> tuple[tuple[str, str], ...]:
+        """Return the metadata of a call: who we are, and what it is a part of."""
+        span = tracing.carried()
+        return (*self._metadata, (tracing.TRACEPARENT, span)) if span else tuple(self._metadata)
 
     def _begun(self, result: ResetResult) -> ResetResult:
         image = result.observation.image

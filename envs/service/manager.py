@@ -26,7 +26,6 @@ from rlfactory.envs.api.errors import (
 from rlfactory.envs.api.types import ResetResult, SessionOptions, Split, StepResult, ToolCall
 from rlfactory.envs.perturb.catalogue import turns_under
 from rlfactory.envs.rewards.rubric import Rubric
-from rlfactory.envs.service import access_log
 from rlfactory.envs.service.concurrency import all_or_none, forget_snapshot, to_its_end
 from rlfactory.envs.service.events import EventBus, EventKind
 from rlfactory.envs.service.goldens import EpisodeKey, Goldens
@@ -127,11 +126,6 @@ class SessionManager:
     @property
     def sessions(self) -> int:
         return len(self._open)
-
-    @property
-    def quota(self) -> tuple[int, Counter[str]]:
-        """How many sessions one tenant may have, and how many each has."""
-        return self._max_of_tenant, Counter(held.tenant for held in self._open.values())
 
     def phone_holders(self) -> dict[str, str]:
         """Return which session of this tenant's holds a phone, by serial."""
@@ -363,14 +357,11 @@ class SessionManager:
             message = f"{result.state}, progress {reward.progress:g}, reward {reward.total:g}"
             self._emit("step", session_id, message)
 
-    def went_void(self, session_id: str, error: RLFactoryError, *, tool: str) -> None:
+    def went_void(self, session_id: str, error: RLFactoryError, *, task: str, tool: str) -> None:
         """See `rlfactory.envs.service.session.Listener`."""
-        self.counters["void_episodes"] += 1
-        self.counters["infra_failures"] += error.blame is Blame.INFRASTRUCTURE
+        self.counters.update(void_episodes=1, infra_failures=error.blame is Blame.INFRASTRUCTURE)
         self._journal.lost(session_id)
-        self.metrics.went_void(error, tool=tool)
-        held = self._open.get(session_id)
-        access_log.went_void(session_id, held.session.episode.key.task if held else "", error, tool=tool)
+        self.metrics.went_void(session_id, task, error, tool=tool)
         self._emit("failure", session_id, f"{error.reason}: {error}")
 
     def renew(self, session_id: str) -> float:

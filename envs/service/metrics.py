@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from rlfactory.envs.api.errors import RLFactoryError, TaskError
+from rlfactory.envs.service import access_log
 
 Use = Iterable[tuple[str, str, float]]
 """How much of what a tenant has in use: tenant, what, how much."""
@@ -30,7 +31,7 @@ class ServiceMetrics:
             registry=self.registry,
         )
 
-        self._calls = Counter(
+        self.calls = Counter(
             "rlfactory_calls",
             "Calls of the protocol, and steps of streams.",
             ("method", "code"),
@@ -40,11 +41,9 @@ class ServiceMetrics:
             "rlfactory_voids", "Episodes that count for nothing.", ("reason", "blame", "tool"), registry=self.registry
         )
 
-    def called(self, method: str, code: str) -> None:
-        """Count a call by how it ended."""
-        self._calls.labels(method, code).inc()
-
-    def went_void(self, error: RLFactoryError, *, tool: str) -> None:
+    def went_void(self, session: str, task: str, error: RLFactoryError, *, tool: str) -> None:
+        """Log and count an episode that counts for nothing."""
+        access_log.went_void(session, task, error, tool=tool)
         self._voids.labels(error.reason, error.blame.value, tool).inc()
 
     def watch_use(self, limits: Mapping[str, float], use: Callable[[], Use]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rlfactory.emulators.device.device import Device, ImageSpec, Screen
 from rlfactory.emulators.device.ui import to_xml
 from rlfactory.envs.api.coordinates import ScreenSize
+from rlfactory.envs.api.tracing import part
 from rlfactory.envs.api.types import ImageRef, Observation, SessionOptions
 from rlfactory.envs.service.limits import Limits
 
@@ -26,7 +27,8 @@ class PhoneObserver:
 
     async def look(self, *, timeout_s: float) -> Observation:
         """Observe, and keep it as the latest. Raises: DeviceError."""
-        screen = await self._device.observe(self._spec, with_tree=self._options.with_tree, timeout_s=timeout_s)
+        with part("device.observe"):
+            screen = await self._device.observe(self._spec, with_tree=self._options.with_tree, timeout_s=timeout_s)
         self._image_px = screen.image.width_px, screen.image.height_px
         self.latest = Observation(
             sequence=self.latest.sequence + 1,

@@ -19,6 +19,7 @@ from rich.console import Console
 from rlfactory.emulators.pool import PoolConfig
 from rlfactory.emulators.sources.phones import PhonesConfig, discovery_folders, phone_source
 from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.tracing import export_traces
 from rlfactory.envs.sandbox.config import SandboxConfig, allow_lists
 from rlfactory.envs.sandbox.sandboxes import Sandboxes
 from rlfactory.envs.service.access_log import json_lines
@@ -147,6 +148,8 @@ async def serve(options: ServeOptions) -> None:
     for path in options.tasks or ():
         add_tasks(tasks, path)
     async with AsyncExitStack() as stack:
+        if options.otlp_endpoint:
+            stack.callback(export_traces(options.otlp_endpoint, service="rlfactory-service"))
         if options.android_world is not None:
             world = AndroidWorld(options.android_world, interpreter=options.android_world_python)
             stack.callback(world.close)

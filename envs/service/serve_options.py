@@ -92,6 +92,9 @@ class ServeOptions:
         int, typer.Option(min=-1, max=65535, help="Prometheus metrics over HTTP. 0: a free port, -1: none.")
     ] = -1
     metrics_host: Annotated[str, typer.Option(help="Address of --metrics-port; who reaches it reads.")] = "127.0.0.1"
+    otlp_endpoint: Annotated[
+        str, typer.Option(envvar="OTEL_EXPORTER_OTLP_ENDPOINT", help="URL to send traces to, by OTLP; empty: none.")
+    ] = ""
     log_json: Annotated[bool, typer.Option(help="Log as lines of JSON on standard error.")] = False
     tools: Annotated[Path | None, typer.Option(help="A file of tools, YAML or JSON, beside those that ship.")] = None
     tool_cache: Annotated[Path | None, typer.Option(help="Keeps answers of pure tools from run to run.")] = None

@@ -18,8 +18,10 @@ from google.protobuf.message_factory import GetMessageClass
 
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.pool import PhoneState, PhoneStatus
+from rlfactory.envs.api import tracing
 from rlfactory.envs.api.errors import Blame, InfrastructureError, LimitExceeded, RLFactoryError, TaskError
 from rlfactory.envs.service import access_log
+from rlfactory.envs.service.access_log import MAX_NAME_CHARS
 from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.services import TENANT
 from rlfactory.envs.service.step_stream import StepStream, Unwritten, written
@@ -89,6 +91,14 @@ async def _abort(context: Context, method: str, error: RLFactoryError) -> NoRetu
     raise AssertionError("unreachable: abort raises")
 
 
+def _traceparent(name: str, context: Context) -> str:
+    """Return the span of the caller, if it traces; a step carries its own, which may come by a stream."""
+    if name in ("Step", "Watch"):
+        return ""
+    sent = dict(context.invocation_metadata() or ()).get(tracing.TRACEPARENT, "")
+    return sent if isinstance(sent, str) else ""
+
+
 class EnvService:
     """Serves the sessions of one manager. Holds no state of its own but the streams that are open."""
 
@@ -103,16 +113,11 @@ class EnvService:
         """Of the tasks of a suite and split, serialized once."""
         self._unwritten_of: dict[str, Unwritten] = {}
         """By tenant: who does not read holds up no others."""
-        limits = {
-            "sessions": manager.quota[0],
-            "calls": max_calls,
-            "unwritten_bytes": manager.limits.max_unwritten_bytes,
-        }
+        limits = {"calls": max_calls, "unwritten_bytes": manager.limits.max_unwritten_bytes}
         manager.metrics.watch_use(limits, self._use)
 
     def _use(self) -> Iterator[tuple[str, str, float]]:
         """Yield how much of its quotas each tenant uses."""
-        yield from ((tenant, "sessions", number) for tenant, number in self._manager.quota[1].items())
         yield from ((tenant, "calls", number) for tenant, number in tuple(self._calls.items()))
         yield from ((tenant, "unwritten_bytes", each.bytes) for tenant, each in tuple(self._unwritten_of.items()))
 
@@ -149,13 +154,14 @@ class EnvService:
                         data = await anext(aiter(requests))
                 except (TimeoutError, StopAsyncIteration):
                     await _abort(context, name, TaskError("no request came"))
-                answer = await method(data, context)
+                with tracing.served(f"{SERVICE.full_name}/{name}", _traceparent(name, context), rpc__method=name):
+                    answer = await method(data, context)
                 if answer is not None:
                     await self._write(context, serialized(answer))
                 ENDED.set("OK")
             finally:
                 self._calls[tenant] -= 1
-                self._manager.metrics.called(name, ENDED.get())
+                self._manager.metrics.calls.labels(name, ENDED.get()).inc()
 
         return call
 
@@ -209,7 +215,9 @@ class EnvService:
     async def _step(self, request: pb.StepRequest) -> Answer:
         access_log.ABOUT.set({"session": request.session})
         calls = convert.calls_from_pb(request.calls)
-        stored, lease_expiry_s = await self._manager.step(request.session, request.seq, calls)
+        step: dict[str, tracing.Attribute] = {"rl__session": request.session[:MAX_NAME_CHARS], "rl__step": request.seq}
+        with tracing.served(f"{SERVICE.full_name}/Step", request.traceparent, rpc__method="Step", **step):
+            stored, lease_expiry_s = await self._manager.step(request.session, request.seq, calls)
         data = stored.serialized or convert.step_to_pb(stored.result, with_bytes=stored.with_bytes).SerializeToString()
         if stored.answered:
             stored.serialized = data
@@ -242,9 +250,9 @@ class EnvService:
             code, message, _ = to_status(failure)
             if failure.blame is Blame.CLIENT:
                 access_log.refused("Steps", peer, code.name, message, reason=failure.reason)
-            self._manager.metrics.called("Step", code.name)
+            self._manager.metrics.calls.labels("Step", code.name).inc()
             return Answer((to_bytes(failure),), failed=True)
-        self._manager.metrics.called("Step", "OK")
+        self._manager.metrics.calls.labels("Step", "OK").inc()
         return answer
 
     @_answers

@@ -128,7 +128,7 @@ class Listener(Protocol):
         """A new turn is over (told once, however often its result is asked for)."""
         ...
 
-    def went_void(self, session_id: str, error: RLFactoryError, *, tool: str) -> None:
+    def went_void(self, session_id: str, error: RLFactoryError, *, task: str, tool: str) -> None:
         """The episode failed, and counts for nothing; `tool` is whose call it was, "" for none."""
         ...
 
@@ -464,7 +464,7 @@ class Session:
         self.void = error
         self._return_phone(problem)
         if not self._closing:
-            self._listener.went_void(self.id, error, tool=self._executor.failed)
+            self._listener.went_void(self.id, error, task=self.episode.key.task, tool=self._executor.failed)
         return error
 
     def _return_phone(self, problem: str) -> None:

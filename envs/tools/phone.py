@@ -20,6 +20,7 @@ from rlfactory.emulators.device.device import (
 )
 from rlfactory.emulators.device.errors import ActionRejected, DeviceTimeout
 from rlfactory.envs.api.coordinates import ScreenSize, frame_sides, to_device
+from rlfactory.envs.api.tracing import part
 from rlfactory.envs.api.types import JSON, CoordinateFrame, ToolSchema
 from rlfactory.envs.tools.arguments import (
     Arguments,
@@ -186,13 +187,15 @@ class PhoneTool(Tool):
         started = time.perf_counter()
         deadline = started + context.timeout_s
         try:
-            await self._device.act(action, timeout_s=context.timeout_s)
+            with part("device.act", rl__action__type=type(action).__name__):
+                await self._device.act(action, timeout_s=context.timeout_s)
         except ActionRejected as error:
             raise Rejected(str(error)) from error
         acted = time.perf_counter()
         clock = self._context.record.clock
         clock.actions += 1
-        settled = await self._device.settle(timeout_s=max(0.0, min(SETTLE_TIMEOUT_S, deadline - acted)))
+        with part("device.settle"):
+            settled = await self._device.settle(timeout_s=max(0.0, min(SETTLE_TIMEOUT_S, deadline - acted)))
         settle_s = time.perf_counter() - acted
         clock.settle_s += settle_s
         clock.slow_s += max(0.0, acted - started - duration_s(action))

@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from rlfactory.envs.api import tracing
 from rlfactory.envs.api.errors import (
     EnvironmentFault,
     InfrastructureError,
@@ -142,8 +143,9 @@ async def play(
     for attempt in range(config.infra_retries + 1):
         await asyncio.sleep(RETRY_PAUSE_S * attempt)
         try:
-            async with asyncio.timeout_at(begun_s + config.episode_timeout_s):
-                return await _attempt(spec, player, open_session(spec), config, clock, attempt, ablation)
+            with tracing.root("rl.episode", rl__task__name=spec.task, rl__episode__id=spec.id):
+                async with asyncio.timeout_at(begun_s + config.episode_timeout_s):
+                    return await _attempt(spec, player, open_session(spec), config, clock, attempt, ablation)
         except VOID as error:
             failure = f"{error.reason}: {error}"
         except TimeoutError:
@@ -188,15 +190,16 @@ async def converse(session: RecordedSession, conversation: C, dialect: Dialect, 
     """Let a model play the session until the episode or its row ends; return its conversation."""
     messages = opening_messages(dialect, session, session.observation)
     while True:
-        started = time.perf_counter()
-        try:
-            reply = await _generate(session, conversation, messages, generate_timeout_s)
-        except RowFull:
-            return conversation
-        generate_s = time.perf_counter() - started
-        parsed, problem = _parse(dialect, reply)
-        # A malformed message is a turn without a call: nothing is done, and the turn counts.
-        await session.step(parsed.calls)
+        with tracing.part("rl.turn", rl__turn=len(session.turns)):
+            started = time.perf_counter()
+            try:
+                reply = await _generate(session, conversation, messages, generate_timeout_s)
+            except RowFull:
+                return conversation
+            generate_s = time.perf_counter() - started
+            parsed, problem = _parse(dialect, reply)
+            # A malformed message is a turn without a call: nothing is done, and the turn counts.
+            await session.step(parsed.calls)
         turn = session.wrote(reply, thought=parsed.thought, parse_error=problem, generate_s=generate_s)
         if session.over:
             return conversation
@@ -207,7 +210,8 @@ async def _generate(
     session: RecordedSession, conversation: Conversation, messages: Sequence[Message], limit_s: float
 ) -> Reply:
     try:
-        return await timed(session.clock.generate, conversation.reply(messages), limit_s, "generate")
+        with tracing.part("generate", gen_ai__operation__name="chat"):
+            return await timed(session.clock.generate, conversation.reply(messages), limit_s, "generate")
     except (RowFull, TaskError, *VOID):
         raise
     except Exception as error:

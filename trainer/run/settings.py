@@ -35,6 +35,8 @@ class RolloutSettings:
     """Record every n-th training prompt's episodes in full; 0: none."""
     record_every_eval: int
     rollout: RolloutConfig
+    otlp_endpoint: str = ""
+    """Where to send traces; "": nowhere."""
     trust: ClientTrustFiles = field(default_factory=ClientTrustFiles)
     """What the service wants of us."""
 
@@ -55,6 +57,7 @@ class RolloutSettings:
             record_every_train=int(record["every_train"]),
             record_every_eval=int(record["every_eval"]),
             rollout=RolloutConfig(**{name: deadlines[name] for name in deadlines}),
+            otlp_endpoint=str(config.get("otlp_endpoint") or ""),
             trust=_trust_files(config.get("trust") or {}),
         )
 

@@ -6,6 +6,8 @@ Named in `trainer/configs/agent_loops.yaml`; everything it needs stands under `r
 from __future__ import annotations
 
 import asyncio
+import atexit
+import functools
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any
 from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetrics, AgentLoopOutput
 
 from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.tracing import export_traces
 from rlfactory.envs.api.types import ImageRef
 from rlfactory.envs.client import ClientConfig, EnvClient
 from rlfactory.trainer.dialects import get_dialect
@@ -39,6 +42,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)  # `workers.EpisodeWorker` gives a processor that makes no pixels
         self._settings = RolloutSettings.from_config(self.config.rlfactory)
+        _export_traces(self._settings.otlp_endpoint)
         self._dialect = get_dialect(self._settings.dialect)
         self._chat = VerlChatTokens(
             self.processor or self.tokenizer, model_type="", builder=self.continuous_token_builder
@@ -147,6 +151,13 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
 def judged(reward: Any) -> bool:
     """Tell whether a judge of verl's gives the rewards: a reward model, or a function that is called with episodes."""
     return bool(reward.reward_model.enable or reward.custom_reward_function.path)
+
+
+@functools.cache
+def _export_traces(endpoint: str) -> None:
+    """Export this process's traces, once: verl makes a loop for every episode."""
+    if endpoint:
+        atexit.register(export_traces(endpoint, service="rlfactory-trainer"))
 
 
 def _seconds(spans: Sequence[tuple[float, float]]) -> float:

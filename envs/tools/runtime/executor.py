@@ -9,6 +9,7 @@ from typing import Final
 
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.envs.api.errors import RLFactoryError, UnknownName
+from rlfactory.envs.api.tracing import part
 from rlfactory.envs.api.types import ToolCall, ToolResult, ToolStatus
 from rlfactory.envs.tools.runtime.runtime import ToolRuntime
 from rlfactory.envs.tools.tool import Tool
@@ -83,7 +84,8 @@ class Executor:
             status, text = ToolStatus.REJECTED, call.unreadable
         else:
             try:
-                status, text = await self._runtime.run(tool, call, deadline - started)
+                with part("execute_tool", gen_ai__operation__name="execute_tool", gen_ai__tool__name=call.name):
+                    status, text = await self._runtime.run(tool, call, deadline - started)
             except (DeviceError, RLFactoryError):
                 self.failed = call.name
                 raise

@@ -65,7 +65,7 @@ async def test_a_service_logs_json_and_shows_calls_and_quotas_at_an_address_of_c
                 text = (await http.get(f"http://{ready['metrics']}/metrics")).text
         assert 'rlfactory_calls_total{code="OK",method="Handshake"} 1.0' in text
         assert 'rlfactory_calls_total{code="NOT_FOUND",method="Reset"} 1.0' in text
-        assert 'rlfactory_quota_limit{what="sessions"} 512.0' in text
+        assert 'rlfactory_quota_limit{what="calls"} 2048.0' in text
         assert 'rlfactory_quota_used{tenant="",what="calls"} 0.0' in text
         assert "rlfactory_loop_lag_seconds_count" in text
         line = json.loads(await process.stderr.readline())
