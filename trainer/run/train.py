@@ -193,8 +193,8 @@ class _Run:
     async def _warm(self) -> AsyncIterator[WarmPython | None]:
         """Yield what verl's processes are forked from; None where they start by themselves.
 
-        A process that has asked for GPUs cannot be forked, nor one be ready for a cluster that runs already; vLLM starts
-        processes of its own.
+        A process that has asked for GPUs cannot be forked, nor one be ready for a cluster that runs already; vLLM
+        starts processes of its own.
         """
         running = self._config.ray_kwargs.ray_init.get("address") is not None
         if not SUPPORTED or running or self._config.actor_rollout_ref.rollout.name != "hf_cpu":

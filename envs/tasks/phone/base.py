@@ -36,6 +36,12 @@ class Want:
     """(before, now): whether just this change was made to these keys."""
 
 
+def setting_is(key: str, *values: str, name: str = "", beside: Sequence[str] = ()) -> Want:
+    """A setting has one of these values; those `beside` it say the same in another way, and may say what they like."""
+    wanted = f"{key.rpartition('/')[2]} is {' or '.join(values)}"
+    return Want(name=name or wanted, keys=(key, *beside), holds=lambda before, after: after.get(key) in values)
+
+
 @dataclass(frozen=True, kw_only=True)
 class PhoneTask(Task):
     """A template whose goal is one of its split's wordings, filled in with its parameters."""

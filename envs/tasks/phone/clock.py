@@ -9,19 +9,12 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone.base import PhoneTask, Want, pick, sample
+from rlfactory.envs.tasks.phone.base import PhoneTask, Want, pick, sample, setting_is
 from rlfactory.envs.tasks.phone.flows import clock as clock_flows
 from rlfactory.envs.tasks.phone.pools import ALARM_LABELS
 from rlfactory.envs.tasks.phone.seeding import SeedAlarm, seed_alarms
 from rlfactory.envs.tasks.phone.times import LENGTHS, Time, TimerLength, draw_times
-from rlfactory.envs.tasks.phone.wants import (
-    alarm_added,
-    alarm_is,
-    alarm_moved,
-    alarm_removed,
-    setting_is,
-    timer_started,
-)
+from rlfactory.envs.tasks.phone.wants import alarm_added, alarm_is, alarm_moved, alarm_removed, timer_started
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
 STOPWATCH = "stopwatch"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.rewards.answers import PhoneNumber
-from rlfactory.envs.tasks.phone.base import PhoneTask, Want, run
+from rlfactory.envs.tasks.phone.base import PhoneTask, Want, run, setting_is
 from rlfactory.envs.tasks.phone.flows import clock as clock_flows
 from rlfactory.envs.tasks.phone.flows import common as flows
 from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
@@ -27,7 +27,6 @@ from rlfactory.envs.tasks.phone.wants import (
     in_front,
     note_says,
     same_number,
-    setting_is,
 )
 from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver

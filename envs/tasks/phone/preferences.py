@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.rewards.answers import Name
-from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, Want, pick, run, sample
+from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, Want, pick, run, sample, setting_is
 from rlfactory.envs.tasks.phone.flows import common as flows
 from rlfactory.envs.tasks.phone.pools import DEVICE_NAMES, POOLS, pool_of
-from rlfactory.envs.tasks.phone.wants import setting_is, setting_says
+from rlfactory.envs.tasks.phone.wants import setting_says
 from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone.base import PhoneTask, Want, run
+from rlfactory.envs.tasks.phone.base import PhoneTask, Want, run, setting_is
 from rlfactory.envs.tasks.phone.flows import common as flows
-from rlfactory.envs.tasks.phone.wants import BLUETOOTH, WIFI, airplane_is, setting_is
+from rlfactory.envs.tasks.phone.wants import BLUETOOTH, WIFI, airplane_is
 from rlfactory.envs.tasks.task import variant
 from rlfactory.envs.tasks.ui_driver import UiDriver
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from rlfactory.emulators.device.state import DeviceState, has_come
-from rlfactory.envs.tasks.phone.base import Want, literal
+from rlfactory.envs.tasks.phone.base import Want, literal, setting_is
 from rlfactory.envs.tasks.phone.pools import Person, digits_of
 
 Record = Mapping[str, Any]
@@ -271,12 +271,6 @@ BLUETOOTH: Final = "settings/global/bluetooth_on"
 AIRPLANE: Final = "settings/global/airplane_mode_on"
 OFF_IN_THE_AIR: Final = {WIFI: ("0", "3"), BLUETOOTH: ("0",)}
 """What the radios are in airplane mode; 3 is how newer phones say that it took Wi-Fi with it."""
-
-
-def setting_is(key: str, *values: str, name: str = "", beside: Sequence[str] = ()) -> Want:
-    """A setting has one of these values; those `beside` it say the same in another way, and may say what they like."""
-    wanted = f"{key.rpartition('/')[2]} is {' or '.join(values)}"
-    return Want(name=name or wanted, keys=(key, *beside), holds=lambda before, after: after.get(key) in values)
 
 
 def setting_says(key: str, words: str, *, name: str) -> Want:

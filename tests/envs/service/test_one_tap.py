@@ -15,7 +15,7 @@ from rlfactory.envs.api.types import ToolCall
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.server import ServerConfig, serving
 
-MOST_FILES = 19
+MOST_FILES = 18
 MOST_LAYERS = 3
 OURS = f"{Path(rlfactory.__file__).parent}/"
 RUNTIME = f"{OURS}envs/tools/runtime/runtime.py"
