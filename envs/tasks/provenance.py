@@ -35,11 +35,16 @@ def build() -> str:
 def task_digest(task: type[Task]) -> str:
     """Return a digest (hex) of what defines a task: its own file, or all files of the suite's folder it lies in.
 
+    "" where it was defined in no file, as in an interactive session.
+
     A change that has nothing to do with the task changes it too; it explains a difference, and decides nothing.
     """
-    file = Path(inspect.getfile(task))
+    try:
+        file = Path(inspect.getfile(task))
+    except TypeError:
+        return ""
     folder = file.parent
-    files = sorted(folder.rglob("*.py")) if (folder / "__init__.py").exists() else [file]
+    files = sorted(folder.rglob("*.py")) if (folder / "__init__.py").exists() else [file] * file.exists()
     total = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for each in files:
         total.update(f"{each.relative_to(folder)}\n".encode() + each.read_bytes())

@@ -78,7 +78,7 @@ def test_a_file_that_is_none_of_tasks_is_refused(tmp_path, source, words):
 
 
 def test_a_file_that_is_not_there_or_a_name_that_is_taken_is_refused(tmp_path, registry):
-    with pytest.raises(TaskError, match="no tasks file"):
+    with pytest.raises(TaskError, match="there is no such file"):
         add_tasks(registry, tmp_path / "no.py")
     path = tmp_path / "shop.py"
     path.write_text(block("python", "class CountFruit"))

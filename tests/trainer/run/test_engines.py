@@ -22,7 +22,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, **versions: str) -> None:
     monkeypatch.setattr(engines, "version", lambda name: versions.get(name.replace("-", "_"), ""))
 
 
-@pytest.mark.parametrize(("hardware", "mends"), [("cpu_vllm", "make setup ENGINE=vllm"), ("gpu", "rlfactory\\[gpu\\]")])
+@pytest.mark.parametrize(("hardware", "mends"), [("cpu_vllm", "make setup ENGINE=vllm"), ("gpu", "make setup GPU=1")])
 def test_a_missing_vllm_is_told_in_one_line_and_nothing_starts(
     hardware: str, mends: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
