@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +12,14 @@ import pytest
 from rlfactory.envs.sandbox.interpreter import Supervisor, _execute
 from rlfactory.envs.sandbox.sandboxes import Ran, RunStatus, _read
 from rlfactory.processes.errors import ProgramEnded
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Code leaves its process deaf to SIGINT; here that is the process of all tests."""
+    handler = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, handler)
 
 
 @pytest.mark.parametrize(
