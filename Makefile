@@ -1,6 +1,8 @@
 # RLFactory. `make train` and `make test` set everything up by themselves; `make` lists what there is.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
+# Where it is set, as containers and CI often have it, each process would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
