@@ -23,7 +23,7 @@ import pytest_asyncio
 from hypothesis import HealthCheck, settings
 
 OPTIONAL = frozenset(
-    {"train", "browser", "docker", "gpu", "vllm", "postgres", "openenv", "mcp_reference", "typescript"}
+    {"train", "browser", "docker", "gpu", "vllm", "postgres", "openenv", "mcp_reference", "inspect", "typescript"}
 )
 REQUIRE_VARIABLE = "RLFACTORY_REQUIRE"
 LONG = ("tests/trainer/run/test_recipe.py", "tests/test_cli_errors.py", "tests/test_wheel.py")

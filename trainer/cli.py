@@ -1,4 +1,4 @@
-"""The commands of training: train, eval, replay, validate, report."""
+"""The commands of training: train, eval, compare, replay, export, validate, report."""
 
 from __future__ import annotations
 
@@ -160,6 +160,19 @@ def replay_run(
     raise typer.Exit(not all(each.equal for each in done))
 
 
+@app.command("export")
+def export_run(
+    run: Annotated[Path, typer.Argument(help="A run's folder.")] = RUNS / "latest",
+    form: Annotated[str, typer.Option("--format", help="parquet, atif or inspect.")] = "parquet",
+    episode: Annotated[str, typer.Option(help="Only the episode of this id.")] = "",
+    out: Annotated[Path | None, typer.Option(help="A new folder; by default RUN/export-FORMAT.")] = None,
+) -> None:
+    """Write a run's trajectories in a format that other programs read."""
+    from rlfactory.trainer.record.export.run import ExportConfig, run_export
+
+    print(run_export(ExportConfig(run=run, format=form, episode=episode, out=out)))
+
+
 @app.command("validate")
 def validate_tasks(
     targets: Annotated[
@@ -171,14 +184,13 @@ def validate_tasks(
     as_json: Annotated[bool, typer.Option("--json", help="Every finding as JSON.")] = False,
 ) -> None:
     """Check tasks: a verdict for each template and check, with evidence and what mends it. Exits 1 if any fails."""
-    from rlfactory.envs.client.validation import Level, Status
     from rlfactory.trainer.run import validating
 
-    names = level.split(",") if level else list(Level)
+    names = level.split(",") if level else list(validating.Level)
     for name in names:
-        if name not in set(Level):
-            raise UnknownName.of("level", name, Level)
-    levels = tuple(map(Level, names))
+        if name not in set(validating.Level):
+            raise UnknownName.of("level", name, validating.Level)
+    levels = tuple(map(validating.Level, names))
     config = validating.ValidateConfig(targets=tuple(targets or ()), levels=levels, policy=policy)
     findings = asyncio.run(validating.validate(config, quiet=as_json))
     if page:
@@ -187,7 +199,7 @@ def validate_tasks(
         print(validating.as_json(findings))
     else:
         validating.show(findings)
-    raise typer.Exit(any(each.status in (Status.FAILED, Status.SKIPPED) for each in findings))
+    raise typer.Exit(any(each.status in (validating.Status.FAILED, validating.Status.SKIPPED) for each in findings))
 
 
 @app.command()

@@ -31,6 +31,8 @@ class Policy(ABC):
     """How its sessions are to be made."""
     screen_px: tuple[int, int] | None = None
     """Width and height of the phones it learnt on; None: it plays on any."""
+    dialect: str = ""
+    """How it writes actions; "": it writes no text."""
 
     async def open(self) -> None:  # noqa: B027 - some are ready as they are made
         """Get ready. Raises: TaskError: the policy cannot be had as named."""
@@ -134,6 +136,7 @@ class ModelPolicy(Policy):
         self.name = name
         self.options = options
         self.screen_px = screen_px
+        self.dialect = dialect.name
         self._dialect = dialect
 
     @abstractmethod

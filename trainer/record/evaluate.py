@@ -85,6 +85,8 @@ class Evaluation:
     """What came out."""
 
     policy: str
+    dialect: str = ""
+    """How the policy wrote actions; "": it wrote no text."""
     split: Split
     ablation: Ablation | None
     episodes: int
@@ -148,7 +150,7 @@ async def evaluate(
     dropped = [each for each in played if isinstance(each, Dropped)]
     if len(dropped) == len(played):
         raise InfrastructureError(f"no episode could be played; the first failure: {dropped[0].failure}")
-    return summarise(policy.name, config, played, wall_s=time.monotonic() - started_s)
+    return replace(summarise(policy.name, config, played, wall_s=time.monotonic() - started_s), dialect=policy.dialect)
 
 
 def plan(offered: Sequence[TaskInfo], config: EvalConfig) -> list[EpisodeSpec]:

@@ -7,10 +7,8 @@ not deterministic. Where a replay differs first, it says what differs and why th
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Final
 
 from PIL import Image, ImageChops
@@ -21,9 +19,9 @@ from rlfactory.envs.client import EnvClient, Session
 from rlfactory.trainer.episode.rollout import Dropped, RolloutConfig, play
 from rlfactory.trainer.episode.session import EpisodeSpec, RecordedSession
 from rlfactory.trainer.record.evaluate import bounded
+from rlfactory.trainer.record.reading import STILL_WORKS
 from rlfactory.trainer.record.recorder import seal_of
 from rlfactory.trainer.record.runlog import (
-    RECORD_FORMAT,
     EpisodeRecord,
     ImageLink,
     Origin,
@@ -33,7 +31,6 @@ from rlfactory.trainer.record.runlog import (
 )
 
 FINISH: Final = "finish"
-STILL_WORKS: Final = "`rlfactory report` still shows it"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,60 +65,6 @@ class Replayed:
     @property
     def equal(self) -> bool:
         return self.difference is None and not self.failure
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Playable:
-    """What of a run can be played again."""
-
-    episodes: tuple[EpisodeRecord, ...]
-    problems: tuple[str, ...]
-    """One line for each record that cannot, and what still works."""
-
-
-def read_playable(log: RunLog, episode: str = "") -> Playable:
-    """Return the records that can be played again: all, or the one of this id.
-
-    Raises: TaskError: nothing was recorded, there is no such episode, or not one record can be played.
-    """
-    if not log.episodes_path.exists():
-        raise TaskError(f"{log.folder} has no episodes.jsonl: no episode was recorded there")
-    found: list[EpisodeRecord] = []
-    problems: list[str] = []
-    for read in _records(log.episodes_path):
-        if isinstance(read, str):
-            problems.append(read)
-        elif read.state is not None and episode in ("", read.id):
-            found.append(read)
-    if episode and not found:
-        raise TaskError(f"{log.folder} has no whole record of episode {episode!r}; `rlfactory report` lists them")
-    if not found:
-        raise TaskError(
-            problems[0] if problems else f"{log.folder}: no episode came to an end, nothing can be replayed"
-        )
-    return Playable(episodes=tuple(found), problems=() if episode else tuple(problems))
-
-
-def _records(path: Path) -> Iterator[EpisodeRecord | str]:
-    """Yield each record that can be played, or one line that says why it cannot."""
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    for number, line in enumerate(lines, 1):
-        where = f"{path}, line {number}"
-        try:
-            row = json.loads(line)
-            record = restored(EpisodeRecord, row)
-        except json.JSONDecodeError:
-            cut = "is cut off" if number == len(lines) else "is no JSON"
-            yield f"{where} {cut}: the other {len(lines) - 1} records are replayed"
-        except (TypeError, ValueError, AttributeError) as error:
-            yield f"{where} is no episode of this version ({error}): the other records are replayed"
-        else:
-            if record.format > RECORD_FORMAT:
-                yield f"{where} has format {record.format}, this version reads up to {RECORD_FORMAT}; {STILL_WORKS}"
-            elif record.state is not None and record.origin is None:
-                yield f"{where} was recorded by a version without states and cannot be replayed; {STILL_WORKS}"
-            else:
-                yield record
 
 
 def answers_of(records: Sequence[EpisodeRecord]) -> Iterator[dict[str, str]]:
@@ -167,7 +110,7 @@ async def replay(
 async def replay_one(client: EnvClient, log: RunLog, record: EpisodeRecord, *, keep_screens: bool = False) -> Replayed:
     """Play one record to its first difference, or to its end."""
     origin = record.origin
-    assert origin is not None, "read_playable leaves these out"
+    assert origin is not None, "`read_readable` leaves these out"
     options = replace(restored(SessionOptions, origin.options), perturb=origin.perturb, group="")
     spec = EpisodeSpec(id=record.id, task=record.task, seed=record.seed, split=record.split)
     screens: list[ImageRef] = []

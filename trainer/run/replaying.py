@@ -20,7 +20,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import ImageRef
 from rlfactory.envs.client import EnvClient
-from rlfactory.trainer.record.replay import Replayed, answers_of, read_playable, replay
+from rlfactory.trainer.record.reading import read_readable
+from rlfactory.trainer.record.replay import Replayed, answers_of, replay
 from rlfactory.trainer.record.runlog import EpisodeRecord, RunLog, write_lines
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 
@@ -53,7 +54,7 @@ async def run_replay(config: ReplayConfig, *, as_json: bool = False, quiet: bool
     Raises: TaskError: nothing can be played, or there is more than one episode for a film.
     """
     log = RunLog(config.run)
-    playable = read_playable(log, config.episode)
+    playable = read_readable(log, config.episode, to_be="replayed", replayable=True)
     if config.video and len(playable.episodes) > 1:
         count = len(playable.episodes)
         raise TaskError(f"--video films one episode, and {config.run} has {count}: name one by --episode ID")

@@ -20,6 +20,7 @@ from rlfactory.envs.client.validation import RULES, Finding, Level, Status, Vali
 from rlfactory.tables import print_table
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 
+__all__ = ["Level", "Status", "ValidateConfig", "as_html", "as_json", "show", "validate"]
 AT_ONCE: Final = 2
 COLORS: Final = {
     Status.PASSED: "green",

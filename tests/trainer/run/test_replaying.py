@@ -16,8 +16,9 @@ from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.client import EnvClient
 from rlfactory.trainer.episode.policies import OraclePolicy
 from rlfactory.trainer.record.evaluate import EvalConfig, evaluate
+from rlfactory.trainer.record.reading import Readable, read_readable
 from rlfactory.trainer.record.recorder import seal_of
-from rlfactory.trainer.record.replay import Replayed, read_playable, replay
+from rlfactory.trainer.record.replay import Replayed, replay
 from rlfactory.trainer.record.runlog import RunLog
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 from rlfactory.trainer.run.replaying import ReplayConfig, run_replay
@@ -47,6 +48,10 @@ class Throw(Task):
     async def solve(self, ui): await ui.finish(answer=await ui.call("dice"))
 """
 TASKS = ("clock.start_timer", "settings.wifi_on", "mine.dice")
+
+
+def read_playable(log: RunLog, episode: str = "") -> Readable:
+    return read_readable(log, episode, to_be="replayed", replayable=True)
 
 
 @pytest.fixture(scope="module")
