@@ -28,6 +28,7 @@ from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.task import Task
 
+SQLITE: Final = b"SQLite format 3"
 TALL_PX: Final = 4_000
 """Height of the screen: nothing has to be scrolled to."""
 MAX_DEPTH: Final = 7
@@ -46,6 +47,12 @@ HARMLESS: Final = {
     "*/timer_time_left_*": "as its start",
     "*/sw_start_time": "a stopwatch that was stopped and goes on runs as before; its state and laps are compared",
     "*/sw_accum_time": "as its start",
+    "*/rows/sqlite_sequence/*": "SQLite counts the keys that it gave, those of rows that are gone, too",
+    "*/rows/Media/*": "VLC lists the storage's videos when it is opened",
+    "*/rows/notes_normalized/*": "Joplin's notes, once more, for its search",
+    "*/rows/event_types/*": "the calendar makes its one kind of events when it is opened",
+    "*/rows/threads/*": "messages, once more, by conversation",
+    "*/rows/canonical_addresses/*": "as the conversations",
 }
 """What controls may change without a verdict's minding it, by pattern of what is inside the phone; and why."""
 _IS_HARMLESS: Final = tuple(HARMLESS)
@@ -63,8 +70,10 @@ def inside(phone: Phone) -> dict[str, object]:
             if path.endswith(".xml"):
                 values = Preferences(phone.system, path).all()
                 kept |= {f"{path}/{key}": value for key, value in values.items() if value}
-            else:
-                kept[path] = None if entry.data is None else phone.system.files.md5(path)
+            elif entry.data is not None and entry.data.startswith(SQLITE):
+                kept |= {f"{path}/{name}": row for name, row in _rows(entry.data)}
+            elif entry.data is not None or not path.startswith("/data/"):  # a folder of an app's own says nothing
+                kept[path] = "folder" if entry.data is None else phone.system.files.md5(path)
     for number, alarm in enumerate(clock.all_alarms(phone.system)):
         kept[f"alarm/{number}"] = alarm
     if phone.system.files.is_file(contacts.DATABASE):
@@ -75,6 +84,13 @@ def inside(phone: Phone) -> dict[str, object]:
         kept |= {f"contact data/{number}": row for number, row in enumerate(sorted(data, key=repr))}
     kept["clock"] = phone.state.clock.wall_offset_ns // 10**9
     return kept
+
+
+def _rows(image: bytes) -> Iterator[tuple[str, object]]:
+    """Yield name and content of each row of a database; of one without rows, nothing: apps make them when opened."""
+    for (table,) in read_rows(image, "SELECT name FROM sqlite_schema WHERE type = 'table'"):
+        for number, row in enumerate(read_rows(image, f'SELECT * FROM "{table}"')):
+            yield f"rows/{table}/{number}", row
 
 
 def changed_inside(before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:

@@ -6,7 +6,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from rlfactory.emulators.device.state import PROBE, DeviceState, parse_probe
+from rlfactory.emulators.device.state import DeviceState
 from rlfactory.emulators.simulator.android.system_image import GoldenImages
 from rlfactory.emulators.simulator.machine.snapshots import SnapshotStore
 from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
@@ -25,8 +25,8 @@ class Stage:
         self.task = task
         self.phone = Phone(PhoneConfig(width_px=540, height_px=height_px), golden=_GOLDEN)
         with ThreadPoolExecutor(max_workers=1) as executor:
-            device = DirectDevice(self.phone, executor=executor, snapshots=SnapshotStore())
-            asyncio.run(task.setup(device, timeout_s=SETUP_TIMEOUT_S))
+            self._device = DirectDevice(self.phone, executor=executor, snapshots=SnapshotStore())
+            asyncio.run(task.setup(self._device, timeout_s=SETUP_TIMEOUT_S))
         self.initial = self.state()
         self._start = self.phone.snapshot()
         self._judge = Judge(task)
@@ -35,7 +35,7 @@ class Stage:
         self.phone.restore(self._start)
 
     def state(self) -> DeviceState:
-        return parse_probe(self.phone.shell(PROBE).stdout.decode(errors="replace"))
+        return self._device.read_state()
 
     def verdict(self, *, answer: str = "", foreground: str = "") -> Verdict:
         """Return the verdict on the phone as it is, had the agent finished now with `foreground` in front."""

@@ -222,6 +222,56 @@ def _kept_by_app(package: str, file: str, keys: str) -> Probe:
     return _kept(f"app/{package}", f"/data/data/{package}/shared_prefs/{file}.xml", keys)
 
 
+_FIRST_RUN: Final = re.compile(r'/data/data/([^/]*)/.*name="first_run" value="(\d+)"')
+
+
+def _parse_first_runs(output: str) -> dict[str, str]:
+    found = (_FIRST_RUN.match(line) for line in output.split("\n"))
+    return {f"app/{match[1]}/first_run": match[2] for match in found if match}
+
+
+# --- what apps keep in databases -----------------------------------------------------------------------------------
+
+_DERIVED: Final = frozenset(
+    {"android_metadata", "room_master_table", "sqlite_sequence", "Media", "notes_normalized", "event_types"}
+)
+"""Tables that apps fill by themselves: SQLite's and Android's, VLC's index of the storage, Joplin's for searching, the
+kinds of events that the calendar begins with."""
+_INSERTED: Final = re.compile(
+    r"""^INSERT INTO ["']?(.*?)["']? VALUES\(((?:'(?:[^']|'')*+'|[^';)]|\)(?!;$))*+)\);$""", re.MULTILINE
+)
+"""One row as `.dump` prints it: table and values; texts may hold anything, line ends and statements, too."""
+
+
+def _rows_of_app(package: str, *databases: str) -> Probe:
+    """Return the probe of the rows of an app's databases, given by their paths in its folder.
+
+    A database without rows is as good as not there: apps make theirs when they are first opened.
+    """
+    folder = f"/data/data/{package}"
+    dumps = (f"[ -f {folder}/{name} ] && sqlite3 {folder}/{name} .dump" for name in databases)
+
+    def parse(output: str) -> dict[str, str]:
+        return _numbered(
+            (f"app/{package}/{table}/{row.partition(',')[0]}", row)
+            for table, row in _INSERTED.findall(output)
+            if table not in _DERIVED
+        )
+
+    return Probe(f"rows/{package}", "; ".join(dumps), parse, folder)
+
+
+_SMS: Final = re.compile(r"Row: \d+ address=(.*?), type=(\w*), body=(.*)", re.DOTALL)
+_SMS_TYPES: Final = {"1": "received", "2": "sent", "3": "draft"}
+
+
+def _parse_sms(output: str) -> dict[str, str]:
+    messages = [match.groups() for row in _rows(output) if (match := _SMS.fullmatch(row))]
+    return _numbered(
+        (f"sms/{address}", record(type=_SMS_TYPES.get(kind, kind), text=text)) for address, kind, text in messages
+    )
+
+
 # --- what moves by itself ------------------------------------------------------------------------------------------
 
 _RESUMED: Final = re.compile(r"ResumedActivity(?:=|: )ActivityRecord\{\S+ \S+ ([^\s/]+/[^\s}]+)")
@@ -237,6 +287,24 @@ def _parse_times_of_phone(output: str) -> dict[str, str]:
     return {"clock/now": lines[0], "clock/boot": lines[1]} if len(lines) > 2 else {}
 
 
+_INTRODUCED: Final = (
+    *("ca.zgrs.clipper", "code.name.monkey.retromusic", "com.android.camera2", "com.android.chrome"),
+    *("com.arduia.expense", "com.simplemobiletools.gallery.pro", "com.simplemobiletools.smsmessenger"),
+    *("net.osmand", "org.videolan.vlc"),
+)
+"""Apps that begin with pages of their own."""
+_DATABASES: Final = {
+    "code.name.monkey.retromusic": ("databases/playlist.db", "databases/music_playback_state.db"),
+    "com.arduia.expense": ("databases/accounting.db",),
+    "com.flauschcode.broccoli": ("databases/broccoli",),
+    "com.simplemobiletools.calendar.pro": ("databases/events.db",),
+    "de.dennisguse.opentracks": ("databases/database.db",),
+    "net.cozic.joplin": ("databases/joplin.sqlite",),
+    "net.osmand": ("databases/map_markers_db",),
+    "org.tasks": ("databases/database",),
+    "org.videolan.vlc": ("app_db/vlc_media.db",),
+}
+"""Of apps, by the paths in their folders."""
 PROBES: Final = (
     _settings("system"),
     _settings("secure"),
@@ -267,6 +335,19 @@ PROBES: Final = (
     _kept("bluetooth", "/data/misc/bluedroid/bt_config.xml"),
     _kept_by_app("net.gsantner.markor", "app", "intro_done|changelog_seen|access_asked"),
     _kept_by_app("com.google.android.contacts", "com.google.android.contacts_preferences", "setup"),
+    Probe(
+        "first-runs",
+        "grep first_run " + " ".join(f"/data/data/{package}/shared_prefs/first_run.xml" for package in _INTRODUCED),
+        _parse_first_runs,
+        "/data/data",
+    ),
+    *(_rows_of_app(package, *databases) for package, databases in _DATABASES.items()),
+    Probe(
+        "sms",
+        "content query --uri content://sms --projection address:type:body --sort _id",
+        _parse_sms,
+        "/data/data/com.android.providers.telephony",
+    ),
     Probe("foreground", "dumpsys activity activities | grep -m 1 ResumedActivity", _parse_foreground),
     Probe("now", "date '+%Y-%m-%d %H:%M:%S'; uptime -s", _parse_times_of_phone),
 )

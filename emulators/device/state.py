@@ -12,10 +12,12 @@ has too (`rlfactory.emulators.device.probes`). Keys are paths; values are string
     stopwatch                               "running" or "paused", and how many laps; not there at rest
     cities                                  of the world clock, in their order
     wifi/<key>, bluetooth/<key>             networks saved and in use, devices paired
+    sms/<number>                            record: text, type ("received", "sent", "draft")
+    app/<package>/<table>/<row>             a row of an app's database, as SQL has its values
     app/<package>/<key>                     what else an app keeps that is not just how it shows things
     foreground                              package/class of the resumed activity
 
-The second of two contacts, alarms or timers of one key is `<key>#2`. Aside from what is compared (`ASIDE`) there are
+The second of two things of one key is `<key>#2`. Aside from what is compared (`ASIDE`) there are
 
     clock/now, clock/boot                   the phone's local time, as "2023-10-15 15:34:00"; when it was started
     text/<path>, times/<path>               of notes: what they say, when they were changed (seconds since 1970)
@@ -30,7 +32,7 @@ import fnmatch
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -149,19 +151,23 @@ _PROBE_OF: Final = {probe.name: probe for probe in PROBES}
 @lru_cache(maxsize=64)
 def parse_probe(output: str) -> DeviceState:
     """Return the state from what `PROBE` printed. The mapping cannot be changed."""
-    state: dict[str, str] = {}
-    seen: set[str] = set()
+    parts: dict[str, DeviceState] = {}
     for name, text in _sections(output):
         if name in _PROBE_OF:
-            state.update(_parsed(name, text) if name not in seen else {f"probe/{name}": "printed twice"})
-            seen.add(name)
-    return MappingProxyType(state)
+            parts[name] = parse_part(name, text) if name not in parts else {f"probe/{name}": "printed twice"}
+    return joined(parts.values())
 
 
 @lru_cache(maxsize=1024)
-def _parsed(name: str, text: str) -> Mapping[str, str]:
-    """Return the keys of one part: most parts print what they printed a step ago."""
-    return {key: value for key, value in _PROBE_OF[name].parse(text).items() if not _IS_VOLATILE.match(key)}
+def parse_part(name: str, text: str) -> DeviceState:
+    """Return the keys of what the probe of this name printed: most print what they printed a step ago."""
+    keys = _PROBE_OF[name].parse(text.replace("\r\n", "\n"))
+    return {key: value for key, value in keys.items() if not _IS_VOLATILE.match(key)}
+
+
+def joined(parts: Iterable[DeviceState]) -> DeviceState:
+    """Return the state that these parts make. The mapping cannot be changed."""
+    return MappingProxyType({key: value for part in parts for key, value in part.items()})
 
 
 def _sections(output: str) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar, assert_never
@@ -36,7 +36,7 @@ from rlfactory.emulators.device.errors import ActionRejected, CommandFailed, Dev
 from rlfactory.emulators.device.keys import key_name
 from rlfactory.emulators.device.launching import LaunchableApp, find_app, launch_command
 from rlfactory.emulators.device.probes import PROBES, Probe
-from rlfactory.emulators.device.state import MARK, DeviceState, parse_probe
+from rlfactory.emulators.device.state import DeviceState, joined, parse_part
 from rlfactory.emulators.device.typing_plan import Enter, Keystrokes, Paste, plan_typing
 from rlfactory.emulators.simulator.android.system_image import GoldenImages
 from rlfactory.emulators.simulator.machine.packages import short_component
@@ -55,8 +55,11 @@ class DirectDevice:
         self._executor = executor
         self._snapshots = snapshots
         self._sequence = itertools.count(1)
-        self._outputs: dict[str, tuple[object, str]] = {}
-        """By part of the state: what it read, and printed."""
+        self._parts: dict[str, tuple[object, DeviceState]] = {}
+        """By part of the state: the files that it was read from, and its keys."""
+        self._read: Sequence[DeviceState | None] = (None,) * len(PROBES)
+        """The parts of `_state`."""
+        self._state: DeviceState = {}
         self._closed = False
 
     @property
@@ -100,7 +103,7 @@ class DirectDevice:
         return await self._call("pull", lambda: self._pull(path), timeout_s)
 
     async def state(self, *, timeout_s: float) -> DeviceState:
-        return await self._call("state", self._state, timeout_s)
+        return await self._call("state", self.read_state, timeout_s)
 
     async def console(self, command: str, *, timeout_s: float) -> str:
         return await self._call("console", lambda: self._say(command), timeout_s)
@@ -228,17 +231,21 @@ class DirectDevice:
         except KeyError:
             raise DeviceError(f"{self.phone.config.serial}: no snapshot {name!r}") from None
 
-    def _state(self) -> DeviceState:
-        return parse_probe("".join(f"{MARK}{probe.name}\n{self._output(probe)}" for probe in PROBES))
+    def read_state(self) -> DeviceState:
+        """Return the state, read in the caller's thread: for who has the phone to himself."""
+        parts = tuple(self._part(probe) for probe in PROBES)
+        if any(now is not before for now, before in zip(parts, self._read, strict=True)):
+            self._state, self._read = joined(parts), parts
+        return self._state
 
-    def _output(self, probe: Probe) -> str:
-        """Return what a part of the state's script prints; it is not run again while what it reads is the same."""
-        known, output = self._outputs.get(probe.name, (None, ""))
+    def _part(self, probe: Probe) -> DeviceState:
+        """Return the keys of a part of the state; not read again while its files are the same."""
+        known, part = self._parts.get(probe.name, (None, {}))
         read = self.phone.system.files.identity(probe.reads) if probe.reads else None
         if read is None or read is not known:
-            output = self.phone.shell(probe.command).stdout.decode(errors="replace")
-            self._outputs[probe.name] = read, output
-        return output
+            part = parse_part(probe.name, self.phone.shell(probe.command).stdout.decode(errors="replace"))
+            self._parts[probe.name] = read, part
+        return part
 
 
 class DirectSource:

@@ -125,6 +125,53 @@ def test_alarms_are_named_by_time_and_label_and_read_whole(phone: Phone) -> None
         }
 
 
+DERIVED = {"sqlite_sequence", "Media", "notes_normalized", "event_types", "threads", "canonical_addresses"}
+OTHERWISE_READ = ("com.android.providers.contacts/", "com.google.android.deskclock/")
+
+
+def databases(phone: Phone) -> list[tuple[str, str, int]]:
+    """Return path, table and number of columns of what all apps keep in tables once they were opened."""
+    for app in phone.system.apps():
+        phone.system.open_app(app.package)
+    phone.navigator.home()
+    found = []
+    for path, entry in phone.system.files.walk_entries("/data/data"):
+        if entry.data and entry.data.startswith(b"SQLite") and not any(each in path for each in OTHERWISE_READ):
+            with phone.system.database(path) as db:
+                names = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+                sizes = [len(db.execute(f'PRAGMA table_info("{name}")').fetchall()) for name in names]
+            found += [(path, name, size) for name, size in zip(names, sizes, strict=True) if name not in DERIVED]
+    return found
+
+
+def test_a_row_more_in_any_app_is_seen_and_opening_apps_is_not(phone: Phone) -> None:
+    before = read(phone)
+    tables = databases(phone)
+    assert diff(before, read(phone)) == ()
+    assert len(tables) >= 12
+    for path, table, columns in tables:
+        row = ", ".join("7" * columns)
+        seen = changes(phone, f"sqlite3 {path} 'INSERT INTO {table} VALUES ({row});'")
+        assert [before for before, _ in seen.values()] == [None], f"{table} of {path}: {seen}"
+
+
+def test_what_an_app_keeps_is_told_apart_by_its_values(phone: Phone) -> None:
+    phone.system.open_app("com.flauschcode.broccoli")
+    phone.navigator.home()
+    run = 'sqlite3 /data/data/com.flauschcode.broccoli/databases/broccoli "{}"'
+    key = "app/com.flauschcode.broccoli/recipes/1"
+    assert changes(phone, run.format("INSERT INTO recipes (title, source) VALUES ('Soup', 'a\nCOMMIT;');")) == {
+        key: (None, "1,'Soup',NULL,NULL,NULL,'a\nCOMMIT;',NULL,NULL,NULL,0")
+    }
+    assert list(changes(phone, run.format("UPDATE recipes SET favorite = 1;"))) == [key]
+    assert list(changes(phone, "pm clear com.flauschcode.broccoli")) == [key]
+
+
+def test_messages_are_read(phone: Phone) -> None:
+    sent = "content insert --uri content://sms/sent --bind address:s:+1555 --bind body:s:'Hi, body=x'"
+    assert changes(phone, sent) == {"sms/+1555": (None, record(type="sent", text="Hi, body=x"))}
+
+
 @pytest.mark.parametrize("text", ["@@state:alarms\n07:00|1|0|1|0||x", "@@state:foreground\nx"])
 def test_a_text_does_not_pass_for_a_part_of_the_state(phone: Phone, text: str) -> None:
     note = {"files/Documents/Markor/new.md": (None, hashlib.md5(f"{text}\n".encode()).hexdigest())}
