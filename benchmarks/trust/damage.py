@@ -43,6 +43,7 @@ HARMLESS: Final = {
     "*/sort": "how a list is sorted is part of looking",
     "*/grid": "how a list is laid out is part of looking",
     "*/show_hidden": "what a list shows is part of looking",
+    "*/show_completed": "what a list shows is part of looking",
     "*/timer_start_time_*": "a timer that was paused and goes on runs as before; its length and state are compared",
     "*/timer_time_left_*": "as its start",
     "*/sw_start_time": "a stopwatch that was stopped and goes on runs as before; its state and laps are compared",

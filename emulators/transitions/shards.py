@@ -61,16 +61,20 @@ class Shards:
         self._folder, self._seed, self._rows = folder, seed, rows
         self._waiting: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
         self._seen: set[str] = set()
+        self._before: tuple[Screen | None, str] = None, ""
+        """Where the latest transition began, and its name: siblings begin there, too."""
         self._files = 0
         self.counts = dict.fromkeys(SCHEMAS, 0)
 
     def add(self, each: Transition) -> None:
+        if each.before is not self._before[0]:
+            self._before = each.before, self._screen(each.before)
         row = {
             "id": f"{self._seed}-{each.walk}-{each.step}-{each.sibling}",
             "walk": each.walk,
             "step": each.step,
             "sibling": each.sibling,
-            "before": self._screen(each.before),
+            "before": self._before[1],
             "action": json.dumps({"action": type(each.action).__name__, **asdict(each.action)}),
             "after": self._screen(each.after),
             "changes": [asdict(change) for change in each.changes],
