@@ -45,7 +45,7 @@ def _dark_screen(phone: Phone) -> Scene:
     area = Rect(0, 0, width, height)
     nothing = place(lay_out(w.Spacer(), Limits(width, width, height, height), context), 0, 0, area)
     black = (("rect", tuple(area), None, tuple(area), 0xFF000000),)
-    return Scene(width, height, context, (Layer("window", nothing, area, systemui.PACKAGE, black),))
+    return Scene(width, height, context, (Layer("window", nothing, area, systemui.PACKAGE, lambda: black),))
 
 
 def _font_scale(phone: Phone) -> float:
@@ -110,7 +110,7 @@ class _Builder:
     def picture(self) -> tuple[Operation, ...]:
         self.context = replace(self.context, scroll_px=self.activity.scroll_px)
         self._window(self.activity.build(self.phone.system))
-        return self.layers[0].operations
+        return self.layers[0].paint()
 
     def _settle_focus(self, window: w.Widget) -> None:
         """Take the focus from a field that is gone; give it to one that asks for it on its first appearance."""
@@ -136,10 +136,15 @@ class _Builder:
 
     def _painted(
         self, node: Node, area: Rect, before: tuple[Operation, ...] = (), behind: str = "surface"
-    ) -> tuple[Operation, ...]:
-        painter = Painter(self.theme, self.context)
-        painter.paint(node, area, behind)
-        return (*before, *painter.operations)
+    ) -> Callable[[], tuple[Operation, ...]]:
+        context = self.context
+
+        def paint() -> tuple[Operation, ...]:
+            painter = Painter(self.theme, context)
+            painter.paint(node, area, behind)
+            return (*before, *painter.operations)
+
+        return paint
 
     def _fill(self, area: Rect, color: str) -> tuple[Operation, ...]:
         kind = "wallpaper" if color == "wallpaper" else "rect"
@@ -179,7 +184,7 @@ class _Builder:
         facts = systemui.status_facts(self.phone)
         size = (self.width, self.status_px, self.context.density)
         node, operations = status_picture(facts, color, *size)
-        self.layers.append(Layer("status", node, node.rect, systemui.PACKAGE, operations))
+        self.layers.append(Layer("status", node, node.rect, systemui.PACKAGE, lambda: operations))
 
     def _navigation(self, ground: str, *, keyboard_open: bool = False) -> None:
         """Draw the three buttons on what lies below; the keyboard brings its own ground."""
@@ -188,7 +193,7 @@ class _Builder:
         node, operations = navigation_picture(
             color, background, area, self.context.density, keyboard_open=keyboard_open, dark=self.theme.dark
         )
-        self.layers.append(Layer("navigation", node, area, systemui.PACKAGE, operations))
+        self.layers.append(Layer("navigation", node, area, systemui.PACKAGE, lambda: operations))
 
     def _interruption(self, shown: Interruption) -> None:
         window = interruptions.window(self.phone, shown)
@@ -211,8 +216,8 @@ class _Builder:
         else:
             area, node = self._menu(popup)
             before, kind = (), "menu"
-        operations = self._painted(node, area, before)
-        self.layers.append(Layer(kind, node, area, package or self.package, operations, popup.on_dismiss))
+        paint = self._painted(node, area, before)
+        self.layers.append(Layer(kind, node, area, package or self.package, paint, popup.on_dismiss))
 
     def _dialog(self, dialog: w.Dialog) -> tuple[Rect, Node]:
         area = Rect(0, self.status_px, self.width, max(self.bottom, self.status_px + 1))
@@ -242,7 +247,8 @@ class _Builder:
     def _keyboard(self, look: KeyboardLook) -> None:
         bottom = self.height - self.navigation_px
         node, operations = keyboard(look, self.width, bottom, self.context.density, dark=self.theme.dark)
-        self.layers.append(Layer("keyboard", node, node.rect, "com.google.android.inputmethod.latin", operations))
+        package = "com.google.android.inputmethod.latin"
+        self.layers.append(Layer("keyboard", node, node.rect, package, lambda: operations))
         self._navigation("keyboard", keyboard_open=True)
 
     def _toolbar(self) -> None:

@@ -31,7 +31,8 @@ class Layer:
     area: Rect
     """What it may cover; a touch outside of a modal one's node dismisses it."""
     package: str
-    operations: tuple[Operation, ...]
+    paint: Callable[[], tuple[Operation, ...]]
+    """Works out what it is drawn of: a screen that is only touched or read is not drawn."""
     on_outside: Callable[[], None] | None = None
 
     @property
@@ -48,7 +49,11 @@ class Scene:
         self.height_px = height_px
         self.context = context
         self.layers = layers
-        self.display_list: tuple[Operation, ...] = tuple(op for layer in layers for op in layer.operations)
+
+    @cached_property
+    def display_list(self) -> tuple[Operation, ...]:
+        """What is drawn, in order."""
+        return tuple(operation for layer in self.layers for operation in layer.paint())
 
     @cached_property
     def digest(self) -> str:
