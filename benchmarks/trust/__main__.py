@@ -1,4 +1,4 @@
-"""Whether verdicts can be trusted: `python -m benchmarks.trust [--json] [--only CHECK,...] [--sample N]`.
+"""Whether verdicts can be trusted: `python -m benchmarks.trust [--json] [--only CHECK,...] [--sample N] [--part K/N]`.
 
 Each check (`--list`) tries many cases whose right verdict is known beforehand. Exits 1 if any check does not hold.
 """
@@ -20,12 +20,21 @@ MAX_SHOWN: Final = 10
 """Faults of one check that are listed."""
 
 
+def part(text: str) -> tuple[int, int]:
+    """Return index and number of "2/4". Raises: ValueError."""
+    index, number = (int(word) for word in text.split("/"))
+    if not 1 <= index <= number:
+        raise ValueError(text)
+    return index - 1, number
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trust", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="figures as one JSON object")
     parser.add_argument("--only", default="", metavar="CHECK,...", help="run these checks alone")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="about so many cases a check; 0: all")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--part", type=part, default=(0, 1), metavar="K/N", help="the K-th of N parts of the cases")
     parser.add_argument("--list", action="store_true", help="say what there is, and end")
     arguments = parser.parse_args()
     if arguments.list:
@@ -38,6 +47,7 @@ def main() -> None:
         known = ", ".join(check.name for check in CHECKS)
         parser.error(f"no check {', '.join(sorted(unknown))}; there are: {known}")
     console = Console(stderr=True, highlight=False)
+    size = Size(sample=arguments.sample, seed=arguments.seed, part=arguments.part[0], parts=arguments.part[1])
     figures: dict[str, Figure] = {}
     faulty = False
     for check in CHECKS:
@@ -45,7 +55,7 @@ def main() -> None:
             continue
         begun_s = time.perf_counter()
         with console.status(f"{check.name}: {check.what}"):
-            finding = check.run(Size(sample=arguments.sample, seed=arguments.seed))
+            finding = check.run(size)
         for name, value in finding.figures.items():
             figures[name] = figures.get(name, 0) + value
         faulty = faulty or bool(finding.faults)

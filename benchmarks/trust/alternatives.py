@@ -117,7 +117,7 @@ def tried(case: tuple[str, int, Split, Size]) -> tuple[int, list[str]]:
 
     do(plan.acts, phone)
     shown = phone.foreground
-    share = Size(sample=CASES_PER_SAMPLE, seed=size.seed) if size.sample else size
+    share = size.of_a_goal(CASES_PER_SAMPLE)
     for how, acts in share.of(list(ways(plan, phone))):
         stage.restore()
         if do(acts, phone):
@@ -137,7 +137,7 @@ def tried(case: tuple[str, int, Split, Size]) -> tuple[int, list[str]]:
 
 
 def run(size: Size) -> Finding:
-    cases = Size(sample=size.sample // CASES_PER_SAMPLE, seed=size.seed).of(goals(default_registry()))
+    cases = size.share(CASES_PER_SAMPLE).of(goals(default_registry()))
     found = side_by_side(tried, [(*case, size) for case in cases])
     refused = [fault for _, faults in found for fault in faults]
     figures = {"alternatives": sum(number for number, _ in found), "refused": len(refused)}

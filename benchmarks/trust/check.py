@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import TypeVar
 
@@ -29,9 +29,21 @@ class Size:
     sample: int = 0
     """About how many cases a check tries, drawn evenly from all of them; 0 for all."""
     seed: int = 0
+    part: int = 0
+    parts: int = 1
+    """Of so many, which together try everything, this one (from 0) is tried."""
+
+    def share(self, each: int) -> Size:
+        """Return how many goals are tried of which `each` (about) counts so many cases."""
+        return replace(self, sample=max(1, self.sample // each) if self.sample else 0)
+
+    def of_a_goal(self, each: int) -> Size:
+        """Return how much is tried of one goal: `each` (about) of a sample, else everything."""
+        return Size(sample=each if self.sample else 0, seed=self.seed)
 
     def of(self, cases: Sequence[T]) -> list[T]:
         """Return the cases to try, in their order."""
+        cases = cases[self.part :: self.parts]
         if not self.sample or self.sample >= len(cases):
             return list(cases)
         chosen = random.Random(self.seed).sample(range(len(cases)), self.sample)

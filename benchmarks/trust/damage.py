@@ -243,7 +243,7 @@ def _walked(case: tuple[str, int, Split, int]) -> tuple[int, list[str]]:
 def run(size: Size) -> Finding:
     registry = default_registry()
     first = {name: (name, seed, split) for name, seed, split in reversed(goals(registry))}
-    cases = Size(sample=size.sample // CONTROLS_PER_SAMPLE, seed=size.seed).of(sorted(first.values()))
+    cases = size.share(CONTROLS_PER_SAMPLE).of(sorted(first.values()))
     limit = CONTROLS_PER_SAMPLE if size.sample else 0
     found = side_by_side(_walked, [(*case, limit) for case in cases])
     tried, faults = sum(number for number, _ in found), [fault for _, faults in found for fault in faults]

@@ -179,7 +179,7 @@ def try_goal(case: tuple[str, int, Split, Size]) -> tuple[Tally, list[str]]:
     if plan is None:
         return tally, [f"{name}: nobody has written down what fulfils it (benchmarks/trust/plans.py)"]
     sibling = plan_of(registry.draw(name, seed=seed + 1_000, split=split), stage.phone)
-    share = Size(sample=SAMPLED_PER_GOAL, seed=size.seed) if size.sample else size
+    share = size.of_a_goal(SAMPLED_PER_GOAL)
     for mutant in share.of(list(mutants_of(plan, sibling))):
         stage.restore()
         if not do(mutant.acts, stage.phone):
@@ -207,7 +207,7 @@ def upper_bound(found: int, tried: int) -> float:
 
 
 def run(size: Size) -> Finding:
-    cases = Size(sample=size.sample // SAMPLED_PER_GOAL, seed=size.seed).of(goals(default_registry()))
+    cases = size.share(SAMPLED_PER_GOAL).of(goals(default_registry()))
     found = side_by_side(try_goal, [(*case, size) for case in cases])
     tally, faults = Tally.of(each for each, _ in found), [fault for _, faults in found for fault in faults]
     figures = {
