@@ -112,6 +112,14 @@ class Child:
         assert self.process.stdout is not None
         return self.process.stdout
 
+    def give_way(self, niceness: int) -> None:
+        """Leave the processors to others first from now on, by so much (`nice`); best effort."""
+        with contextlib.suppress(OSError):
+            niceness += os.getpriority(os.PRIO_PROCESS, self.pid)
+            os.setpriority(os.PRIO_PROCESS, self.pid, niceness)
+            # Where sched(7) groups sessions, these share time evenly, whatever is in them; and it has one of its own.
+            Path(f"/proc/{self.pid}/autogroup").write_text(str(min(niceness, 19)))
+
     async def send(self, line: bytes) -> None:
         try:
             self.stdin.write(line)

@@ -32,6 +32,9 @@ GRACE_S: Final = 0.25
 """A worker stops a late query by itself where it can, and says so; after this much longer it is killed."""
 QUICK_S: Final = 0.25
 """Of a query's time: what has not ended by then goes on, from its beginning, beside others that are slow."""
+SLOW_NICE: Final = 5
+"""Queries that take long give way to the service and to quick ones, once their worker has come up. No more than that:
+on a machine that is busy they still have to end in their time."""
 CRASHES: Final = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 START_TIMEOUT_S: Final = 30.0
 OPEN_TIMEOUT_S: Final = 30.0
@@ -81,8 +84,8 @@ class SqlWorkers:
 
     def __init__(self, config: SqlWorkersConfig | None = None) -> None:
         self.config = config or SqlWorkersConfig()
-        self._quick = _Lane(self.config, self.config.workers)
-        self._slow = _Lane(self.config, self.config.workers)
+        self._quick = _Lane(self.config, niceness=0)
+        self._slow = _Lane(self.config, niceness=SLOW_NICE)
         self._parsing = False
 
     @property
@@ -197,10 +200,11 @@ def _is_late(answer: Message) -> bool:
 class _Lane:
     """Worker processes and who waits for them: of sessions that wait, the one that has used them least is next."""
 
-    def __init__(self, config: SqlWorkersConfig, workers: int) -> None:
+    def __init__(self, config: SqlWorkersConfig, *, niceness: int) -> None:
         self.started = 0
         self._config = config
-        self._places = FairPlaces(workers)
+        self._niceness = niceness
+        self._places = FairPlaces(config.workers)
         self._idle: list[_Process] = []
         self._starting: list[asyncio.Task[_Process]] = []
         self._work: set[asyncio.Task[None]] = set()
@@ -277,7 +281,7 @@ class _Lane:
 
     async def _start(self) -> _Process:
         self.started += 1
-        return await _Process.start(self._config)
+        return await _Process.start(self._config, niceness=self._niceness)
 
     def _keep(self, work: Coroutine[None, None, None]) -> None:
         """Run to its end, which `close` waits for."""
@@ -298,7 +302,7 @@ class _Process:
         """Bytes in memory of each open database, the last used one last."""
 
     @classmethod
-    async def start(cls, config: SqlWorkersConfig) -> _Process:
+    async def start(cls, config: SqlWorkersConfig, *, niceness: int) -> _Process:
         """Raises: InfrastructureError: it does not start."""
         try:
             child = await Child.start(
@@ -314,6 +318,8 @@ class _Process:
         try:
             async with asyncio.timeout(START_TIMEOUT_S):
                 await self._receive()
+            if niceness:
+                child.give_way(niceness)
         except (WorkerDied, TimeoutError) as error:
             await self.kill()
             raise InfrastructureError(f"a SQL worker does not start: {error or 'no answer'}") from None

@@ -138,6 +138,11 @@ async def test_a_worker_can_open_nothing(workers):
     assert open_numbers == ["0", "1", "2"]
 
 
+async def test_slow_queries_give_way_to_quick_ones(workers):
+    await failure(workers, ENDLESS, timeout_s=0.3)  # begun as a quick one
+    assert sorted(process.nice() for process in _children()) == [psutil.Process().nice() + n for n in (0, 5)]
+
+
 async def test_databases_are_kept_open_up_to_the_limit():
     databases = [shop((1, f"shop {number}", 1.0)) for number in range(5)]
     async with SqlWorkers(SqlWorkersConfig(workers=1, max_databases=2)) as workers:
