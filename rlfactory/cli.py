@@ -33,6 +33,7 @@ MOUNTS = (
     "rlfactory.envs.adapters.cli",
     "rlfactory.trainer.cli",
     "rlfactory.emulators.cli",
+    "rlfactory.processes.docker.cli",
 )
 DEBUG_VARIABLE = "RLFACTORY_DEBUG"
 """Set to 1, it shows the traceback behind a one-line error."""

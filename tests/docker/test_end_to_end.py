@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import secrets
+import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 from rlfactory.envs.service.health import problem_of
 from rlfactory.processes.docker.engine import DockerEngine
 from rlfactory.trainer.record.runlog import RunLog
-from tests.commands import RLFACTORY, SHORT, assert_finished, docker, rlfactory_json, run, train
+from tests.commands import RLFACTORY, ROOT, SHORT, assert_finished, docker, rlfactory_json, run, train
 from tests.docker.probe import reached
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
@@ -32,16 +34,33 @@ class Service:
     """With the token that opens it."""
 
 
+@contextmanager
+def brokered(service: str, folder: Path) -> Iterator[Path]:
+    """Give the socket of a broker before the Docker engine."""
+    listen = folder / "docker.sock"
+    command = (*RLFACTORY, "broker", "--listen", str(listen), "--engine", str(SOCKET), "--service", service)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as broker:
+        assert broker.stdout is not None and b"listens" in broker.stdout.readline()
+        try:
+            yield listen
+        finally:
+            broker.terminate()
+
+
 @pytest.fixture
-def envd(images: DockerEngine, request: pytest.FixtureRequest) -> Iterator[Service]:
-    """A service with phones of the given width and height."""
-    width, height = request.param
+def envd(images: DockerEngine, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Service]:
+    """A service with phones of the given width and height, which has the broker's socket alone."""
+    name = f"rlfactory-test-{secrets.token_hex(4)}"
+    with brokered(name, tmp_path) as listen:
+        yield from _envd(images, *request.param, name, listen)
+
+
+def _envd(images: DockerEngine, width: int, height: int, name: str, listen: Path) -> Iterator[Service]:
     token = secrets.token_hex(16)
-    name = f"rlfactory-test-{token[:8]}"
     docker(
         *("run", "--detach", "--init", "--name", name, "--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL"),
         *("--security-opt", "no-new-privileges", "--publish", "127.0.0.1::7000", "--env", f"RLFACTORY_TOKEN={token}"),
-        *("--volume", f"{SOCKET}:{SOCKET}", "--group-add", str(SOCKET.stat().st_gid)),
+        *("--volume", f"{listen}:{SOCKET}", "--group-add", str(listen.stat().st_gid)),
         *("rlfactory-envd", "serve", "--host", "0.0.0.0", "--port", "7000", "--plaintext", "--transport", "docker"),
         *("--phones", str(PHONES), "--width", str(width), "--height", str(height)),
     )
