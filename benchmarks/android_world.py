@@ -24,11 +24,11 @@ from rlfactory.emulators.sources.direct import DirectSource
 from rlfactory.envs.api.errors import RLFactoryError, TaskError
 from rlfactory.envs.api.types import Observation, Reward, SessionOptions, StepResult, ToolCall
 from rlfactory.envs.rewards.rubric import Rubric
-from rlfactory.envs.service.goldens import EpisodeKey
 from rlfactory.envs.service.limits import Limits
+from rlfactory.envs.service.phones import EpisodeKey, HeldPhone
 from rlfactory.envs.service.restart.journal import Journal
 from rlfactory.envs.service.services import Services
-from rlfactory.envs.service.session import Episode, HeldPhone, Session
+from rlfactory.envs.service.session import Episode, Session
 from rlfactory.envs.tasks.android_world.checkout import AndroidWorld
 from rlfactory.envs.tasks.android_world.tasks import AndroidWorldTask, android_world_tasks
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver

@@ -10,14 +10,14 @@ from typing import Any, Final, Self
 
 import grpc
 
-from rlfactory.envs.service.server import KEEPALIVE
+from rlfactory.envs.service.server import CONNECTIONS
 
 STEPS: Final = "/Steps"
 """How the name of the one method ends whose requests are a stream of independent messages."""
 MAX_HELD_S: Final = 0.05
 """What is reordered is held back for up to so long, each message for itself."""
 PassOn = Callable[[], Awaitable[None]]
-OPTIONS: Final = (("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1), *KEEPALIVE)
+OPTIONS: Final = (("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1), *CONNECTIONS)
 """As the service's: clients ask as often whether it is there."""
 
 

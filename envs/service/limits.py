@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
-from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.api.types import MAX_CALLS, SessionOptions
 
 
@@ -49,6 +50,49 @@ class Limits:
             value = getattr(self, field.name)
             if not value > 0:
                 raise ValueError(f"{field.name} must be above 0, got {value}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quotas:
+    """The most that one tenant may have at a time, be it one of several or the only one; None: see each."""
+
+    sessions: int | None = None
+    """None: its part of `max_sessions`; so are, of theirs, calls and sandboxes."""
+    calls: int | None = None
+    """Under way; a stream of steps is one."""
+    streams: int | None = None
+    """Of steps. None: as many as calls."""
+    unwritten_bytes: int | None = None
+    """Of answers that it has not taken yet. None: `max_unwritten_bytes`."""
+    phones: int | None = None
+    """None: all, shared out evenly."""
+    sql_workers: int | None = None
+    """Processes that run its queries: its share of their time. None: all, shared out evenly."""
+    sandboxes: int | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None and value < 1:
+                raise ValueError(f"a quota of {field.name} must be at least 1, got {value}")
+
+    def part(self, what: str, total: int, tenants: int) -> int:
+        """Return how many of `total` one of so many tenants may have."""
+        return min(total, getattr(self, what) or share(total, tenants))
+
+
+def read_quotas(entries: Sequence[str]) -> Quotas:
+    """Read WHAT=NUMBER. Raises: ValueError, UnknownName."""
+    known = [field.name for field in fields(Quotas)]
+    read: dict[str, int] = {}
+    for entry in entries:
+        what, _, number = entry.partition("=")
+        if what not in known:
+            raise UnknownName.of("quota", what, known)
+        if not number.isdecimal():
+            raise ValueError(f"{entry!r} is not WHAT=NUMBER, as in phones=4")
+        read[what] = int(number)
+    return Quotas(**read)
 
 
 def bounded(options: SessionOptions, limits: Limits) -> SessionOptions:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 from rlfactory.emulators.device.device import Snapshot
-from rlfactory.emulators.device.errors import CommandFailed, DeviceError, PoolExhausted
-from rlfactory.emulators.pool import Lease, Pool
+from rlfactory.emulators.device.errors import CommandFailed, DeviceError
+from rlfactory.emulators.pool import Pool
 from rlfactory.envs.api.errors import (
     Blame,
     EnvironmentFault,
@@ -28,13 +28,13 @@ from rlfactory.envs.perturb.catalogue import turns_under
 from rlfactory.envs.rewards.rubric import Rubric
 from rlfactory.envs.service.concurrency import all_or_none, forget_snapshot, to_its_end
 from rlfactory.envs.service.events import EventBus, EventKind
-from rlfactory.envs.service.goldens import EpisodeKey, Goldens
 from rlfactory.envs.service.idempotency import NamedRequests, checked_id
-from rlfactory.envs.service.limits import Limits, bounded, share
+from rlfactory.envs.service.limits import Limits, Quotas, bounded
 from rlfactory.envs.service.metrics import ServiceMetrics
+from rlfactory.envs.service.phones import EpisodeKey, Goldens, HeldPhone, PhoneDesk
 from rlfactory.envs.service.restart.journal import Journal
 from rlfactory.envs.service.services import TENANT, Services
-from rlfactory.envs.service.session import Episode, HeldPhone, Session, StoredStep
+from rlfactory.envs.service.session import Episode, Session, StoredStep
 from rlfactory.envs.tasks.provenance import build, task_digest
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tools.registry import ToolRegistry
@@ -79,13 +79,14 @@ class SessionManager:
         runtime: ToolRuntime | None = None,
         services: Services | None = None,
         tenants: int = 1,
+        quotas: Quotas | None = None,
         journal: Journal | None = None,
         perturb: str = "",
     ) -> None:
         """`pool` is None for a service without phones, which refuses tasks that need one.
 
         `perturb` is what happens to the phones of sessions that do not say so themselves.
-        `tenants` share the service: none of them can take all of its sessions or watchers.
+        `tenants` share the service: none of them can take all of its sessions or watchers, nor more than `quotas`.
         `runtime`, `services` and `journal` are open, and closed by who opened them.
         """
         self.tasks = tasks
@@ -95,7 +96,11 @@ class SessionManager:
         self.events = EventBus(max_watchers=limits.max_watchers, queue=limits.watch_queue, tenants=tenants)
         self.metrics = metrics or ServiceMetrics()
         self.draining = False
-        self._max_of_tenant = share(limits.max_sessions, tenants)
+        quotas = quotas or Quotas()
+        self._max_of_tenant = quotas.part("sessions", limits.max_sessions, tenants)
+        self._desk = PhoneDesk(
+            pool, quota=quotas.phones, wait_s=limits.phone_wait_s, counters=self.counters, events=self.events
+        )
         self.tools = tools
         self._perturb = perturb
         self._rubric = rubric or Rubric()
@@ -131,6 +136,16 @@ class SessionManager:
         """Return which session of this tenant's holds a phone, by serial."""
         sessions = (held.session for held in self._open.values() if held.tenant == TENANT.get())
         return {each.phone.device.info.serial: each.id for each in sessions if each.phone and each.void is None}
+
+    def quotas_limits(self) -> dict[str, float]:
+        """Return the most that a tenant may have of what is counted here."""
+        return {"sessions": self._max_of_tenant, "phones": self._desk.most_of_tenant}
+
+    def quotas_used(self) -> Iterator[tuple[str, str, float]]:
+        """Yield how much of that each tenant has."""
+        sessions = Counter(held.tenant for held in tuple(self._open.values()))
+        yield from ((tenant, "sessions", number) for tenant, number in sessions.items())
+        yield from ((tenant, "phones", number) for tenant, number in self._desk.lent().items())
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
@@ -220,38 +235,12 @@ class SessionManager:
         self.counters["infra_failures"] += 1
         raise device_failure(failure, f"reset of {episode.key.task} on {self.limits.reset_attempts} phones")
 
-    async def _hold_phones(self, episode: Episode, n: int, *, host: str | None = None) -> list[HeldPhone | None]:
-        """Return n phones, all or none; None for each where the task needs none.
-
-        Raises: LimitExceeded: too few became free in time. InfrastructureError: there are none that could.
-        """
+    async def _hold_phones(self, episode: Episode, n: int, *, host: str | None = None) -> Sequence[HeldPhone | None]:
+        """Return n phones, all or none; None for each where the task needs none. Raises: see `PhoneDesk.lend`."""
         if not episode.task.needs_device:
             return [None] * n
-        pool = self.pool
-        assert pool is not None
-        try:
-            leases = await pool.acquire_all(
-                n,
-                timeout_s=self.limits.phone_wait_s,
-                host=host,
-                client=episode.client,
-                ttl_s=episode.options.lease_s + POOL_LEASE_MARGIN * self.limits.setup_timeout_s,
-            )
-        except PoolExhausted as error:
-            if pool.summary().leases:
-                raise LimitExceeded(str(error)) from None
-            raise device_failure(error, "waiting for a phone") from None
-
-        return [self._held(pool, lease) for lease in leases]
-
-    def _held(self, pool: Pool, lease: Lease) -> HeldPhone:
-        def give_back(problem: str, *, fatal: bool = False) -> None:
-            if problem and not lease.released:
-                self.counters["quarantined"] += 1
-                self.events.emit("phone", "", f"{lease.device.info.serial} is quarantined: {problem}")
-            pool.release(lease, problem=problem, fatal=fatal)
-
-        return HeldPhone(device=lease.device, host=lease.host, give_back=give_back, renew=lambda: pool.renew(lease))
+        ttl_s = episode.options.lease_s + POOL_LEASE_MARGIN * self.limits.setup_timeout_s
+        return await self._desk.lend(n, client=episode.client, ttl_s=ttl_s, host=host)
 
     # --- forking -----------------------------------------------------------------------------------------------------
 
@@ -425,7 +414,7 @@ class SessionManager:
             raise LimitExceeded(f"{len(self._open)} sessions are open; max_sessions is {self.limits.max_sessions}")
         own = sum(held.tenant == tenant for held in self._open.values()) + self._opening[tenant]
         if own + n > self._max_of_tenant:
-            raise LimitExceeded(f"{own} sessions of this tenant are open; it may have {self._max_of_tenant}")
+            raise LimitExceeded(f"this tenant has {own} sessions; its quota of sessions is {self._max_of_tenant}")
         self._opening[tenant] += n
         try:
             yield

@@ -23,7 +23,7 @@ from rlfactory.envs.api.tracing import export_traces
 from rlfactory.envs.sandbox.config import SandboxConfig, allow_lists
 from rlfactory.envs.sandbox.sandboxes import Sandboxes
 from rlfactory.envs.service.access_log import json_lines
-from rlfactory.envs.service.limits import Limits, share
+from rlfactory.envs.service.limits import Limits, Quotas, read_quotas
 from rlfactory.envs.service.metrics import exposed
 from rlfactory.envs.service.serve_options import ServeOptions
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
@@ -36,6 +36,7 @@ from rlfactory.envs.tasks.text2sql.spider import spider_task
 from rlfactory.envs.tools.registry import ToolRegistry, default_tools
 from rlfactory.envs.tools.runtime.cache import CacheConfig
 from rlfactory.envs.tools.runtime.recorded import read_answers
+from rlfactory.envs.tools.sql.workers import SqlWorkers, SqlWorkersConfig
 from rlfactory.envs.wire.trust_options import ServerTrustFiles, token_from_environment
 from rlfactory.processes import event_loop
 from rlfactory.processes.child import when_parent_ends
@@ -89,6 +90,9 @@ def server_config(options: ServeOptions) -> ServerConfig:
             port=options.port,
             drain_s=options.drain_s,
             limits=Limits(max_sessions=options.max_sessions),
+            quotas=read_quotas(options.quota or ()),
+            connection_age_s=options.connection_age_s,
+            health_port=options.health_port if options.health_port >= 0 else None,
             tool_cache=CacheConfig(path=options.tool_cache),
             perturb=options.perturb,
             recorded_answers=read_answers(options.answers) if options.answers else {},
@@ -99,12 +103,12 @@ def server_config(options: ServeOptions) -> ServerConfig:
         raise TaskError(str(error)) from None
 
 
-def sandbox_config(options: ServeOptions, *, tenants: int) -> SandboxConfig:
+def sandbox_config(options: ServeOptions, *, quotas: Quotas, tenants: int) -> SandboxConfig:
     """Return where code of models runs. Raises: TaskError."""
     config = SandboxConfig(
         runtime=options.runtime, unsafe_local=options.unsafe_local, allow=allow_lists(options.allow or ())
     )
-    return replace(config, max_open_of_tenant=share(config.max_open, tenants))
+    return replace(config, max_open_of_tenant=quotas.part("sandboxes", config.max_open, tenants))
 
 
 @asynccontextmanager
@@ -140,7 +144,8 @@ async def serve(options: ServeOptions) -> None:
         when_parent_ends(lambda: loop.call_soon_threadsafe(stop.set))
     metrics = CollectorRegistry()
     services = questions.services()
-    services.give(Sandboxes(sandbox_config(options, tenants=config.trust.parties)))
+    services.give(Sandboxes(sandbox_config(options, quotas=config.quotas, tenants=config.trust.parties)))
+    services.give(SqlWorkers(SqlWorkersConfig(workers_of_tenant=config.quotas.sql_workers)))
     tasks = questions.registry() or default_registry()
     if options.text2sql is not None:
         tasks.add(spider_task(options.text2sql))

@@ -81,6 +81,20 @@ class ServeOptions:
     width: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 1080
     height: Annotated[int, typer.Option(min=160, max=8192, help="Of a phone's screen, in pixels.")] = 2400
     max_sessions: Annotated[int, typer.Option(min=1, max=MAX_SESSIONS, help="Open at once.")] = 512
+    quota: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WHAT=NUMBER",
+            help="The most that one tenant may have: sessions, calls, streams, unwritten_bytes, phones, sql_workers, "
+            "sandboxes; repeat it for more.",
+        ),
+    ] = None
+    connection_age_s: Annotated[float, typer.Option(min=1, help="Then a connection has to make way for a new one.")] = (
+        3600.0
+    )
+    health_port: Annotated[
+        int, typer.Option(min=-1, max=65535, help="Health checks on a port of their own. 0: a free one, -1: none.")
+    ] = -1
     drain_s: Annotated[
         float, typer.Option(min=0, max=MAX_DRAIN_S, help="How long calls under way may go on at the end.")
     ] = 5.0

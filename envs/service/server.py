@@ -25,7 +25,7 @@ from rlfactory.envs.perturb.perturbation import parse
 from rlfactory.envs.rewards.rubric import Rubric
 from rlfactory.envs.service import health
 from rlfactory.envs.service.authentication import TokenInterceptor
-from rlfactory.envs.service.limits import Limits, share
+from rlfactory.envs.service.limits import Limits, Quotas, share
 from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.metrics import ServiceMetrics
 from rlfactory.envs.service.restart.journal import Journal
@@ -49,22 +49,22 @@ log = logging.getLogger(__name__)
 SERVICE_NAME: Final = SERVICE.full_name
 MAX_CALLS: Final = 2048
 """Of one tenant at a time; a stream of steps is one."""
-KEEPALIVE: Final = (
+AGE_GRACE_S: Final = 60.0
+"""For the calls of a connection that has become too old; steps go on without it."""
+CONNECTIONS: Final = (
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.http2.ping_timeout_ms", 10_000),
     ("grpc.http2.min_ping_interval_without_data_ms", 1_000),
     ("grpc.keepalive_permit_without_calls", 1),
-)
-"""A client that is gone without a word is noticed; clients may ask as often whether we are."""
-
-BOUNDS: Final = (
+    # A client that is gone without a word is noticed; clients may ask as often whether we are.
     ("grpc.max_connection_idle_ms", 300_000),
+    ("grpc.so_reuseport", 0),
     ("grpc.max_metadata_size", 8 << 10),
     ("grpc.absolute_max_metadata_size", 16 << 10),
 )
 """Of a connection without a call, and of the headers of one: calls with more than the first are refused at random, with
-more than the second always."""
+more than the second always. So it is for health, too."""
 
 
 class AddressInUse(OSError):
@@ -91,6 +91,11 @@ class ServerConfig:
     recorded_answers: Mapping[str, Ended] = field(default_factory=dict)
     """By call id: what a replay's calls of tools that are not deterministic are answered with."""
     limits: Limits = field(default_factory=Limits)
+    quotas: Quotas = field(default_factory=Quotas)
+    connection_age_s: float = 3600.0
+    """Then a connection is asked to end, and its calls have a minute to; clients make another, and go on."""
+    health_port: int | None = None
+    """Where health is told instead, to anyone; 0: a free one. None: on the port of everything else."""
     trust: ServerTrust = field(default_factory=ServerTrust)
     journal: Path | None = None
     """A file by which sessions without phones go on when the service is started again; None: they end with it."""
@@ -100,6 +105,8 @@ class ServerConfig:
         parse(self.perturb, PERTURBATIONS)
         if not 0 <= self.port <= 65535:
             raise ValueError(f"port must be from 0 to 65535, got {self.port}")
+        if self.connection_age_s <= 0:
+            raise ValueError(f"connection_age_s must be above 0, got {self.connection_age_s}")
         if self.drain_s < 0:
             raise ValueError(f"drain_s must not be below 0, got {self.drain_s}")
         if self.max_concurrent_calls < 1:
@@ -114,11 +121,15 @@ class EnvServer:
         self.config = config
         self.address = ""
         """host:port, once it listens."""
+        self.health_address = ""
+        """As `address`, of where health is told."""
         self._health = health.HealthChecks()
         self._service = EnvService(
-            manager, max_calls=min(MAX_CALLS, share(config.max_concurrent_calls, config.trust.parties))
+            manager,
+            max_calls=config.quotas.calls or min(MAX_CALLS, share(config.max_concurrent_calls, config.trust.parties)),
+            quotas=config.quotas,
         )
-        self._server: grpc.aio.Server | None = None
+        self._servers: list[grpc.aio.Server] = []
 
     async def start(self) -> None:
         """Listen. Raises: AddressInUse."""
@@ -127,25 +138,23 @@ class EnvServer:
             options=(
                 ("grpc.max_receive_message_length", 2 * config.limits.max_request_bytes),
                 ("grpc.max_send_message_length", -1),
-                ("grpc.so_reuseport", 0),
-                *KEEPALIVE,
-                *BOUNDS,
+                ("grpc.max_connection_age_ms", int(1000 * config.connection_age_s)),
+                ("grpc.max_connection_age_grace_ms", int(1000 * AGE_GRACE_S)),
+                *CONNECTIONS,
             ),
             maximum_concurrent_rpcs=config.max_concurrent_calls,
             interceptors=(TokenInterceptor(config.trust.tokens, config.trust.tenants),) if config.trust.tokens else (),
         )
-        server.add_generic_rpc_handlers((self._service.handlers, self._health.handlers))
+        server.add_generic_rpc_handlers((self._service.handlers,))
         reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-        try:
-            port = _listen(server, f"{config.host}:{config.port}", config.trust)
-        except RuntimeError:
-            port = 0
-        if not port:
-            await server.stop(None)
-            raise AddressInUse(f"{config.host}:{config.port}")
-        await server.start()
-        self._server = server
-        self.address = f"{config.host}:{port}"
+        beside = server if config.health_port is None else grpc.aio.server(options=CONNECTIONS)
+        beside.add_generic_rpc_handlers((self._health.handlers,))
+        self.address = await self._listen(server, config.port)
+        self.health_address = (
+            self.address if config.health_port is None else await self._listen(beside, config.health_port)
+        )
+        for each in self._servers:
+            await each.start()
         self._health.set(("", SERVICE_NAME), health_pb2.HealthCheckResponse.SERVING)
 
     async def stop(self) -> None:
@@ -153,8 +162,8 @@ class EnvServer:
 
         A call that waits for a phone is refused, too: it would get one only to lose it.
         """
-        server, self._server = self._server, None
-        if server is None:
+        servers, self._servers = self._servers, []
+        if not servers:
             return
         self.manager.draining = True
         if self.manager.pool is not None:
@@ -162,14 +171,21 @@ class EnvServer:
         self.manager.events.close()
         self._health.set(("", SERVICE_NAME), health_pb2.HealthCheckResponse.NOT_SERVING)
         self._service.end_step_streams()
-        await server.stop(self.config.drain_s)
+        await asyncio.gather(*(each.stop(self.config.drain_s) for each in servers))
 
-
-def _listen(server: grpc.aio.Server, address: str, trust: ServerTrust) -> int:
-    """Return the port that the server got; 0 or a RuntimeError says that there is none to be had."""
-    credentials = trust.credentials()
-    port = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
-    return int(port)
+    async def _listen(self, server: grpc.aio.Server, port: int) -> str:
+        """Take a port; return host:port. Raises: AddressInUse."""
+        address, credentials = f"{self.config.host}:{port}", self.config.trust.credentials()
+        self._servers.append(server)
+        try:
+            got = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
+        except RuntimeError:
+            got = 0
+        if not got:
+            servers, self._servers = self._servers, []
+            await asyncio.gather(*(each.stop(None) for each in servers))
+            raise AddressInUse(address)
+        return f"{self.config.host}:{got}"
 
 
 @asynccontextmanager
@@ -228,6 +244,7 @@ async def serving(
                 runtime=runtime,
                 services=shared,
                 tenants=config.trust.parties,
+                quotas=config.quotas,
                 journal=journal,
                 perturb=config.perturb,
             )

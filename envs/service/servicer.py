@@ -22,6 +22,7 @@ from rlfactory.envs.api import tracing
 from rlfactory.envs.api.errors import Blame, InfrastructureError, LimitExceeded, RLFactoryError, TaskError
 from rlfactory.envs.service import access_log
 from rlfactory.envs.service.access_log import MAX_NAME_CHARS
+from rlfactory.envs.service.limits import Quotas
 from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.services import TENANT
 from rlfactory.envs.service.step_stream import StepStream, Unwritten, written
@@ -102,30 +103,41 @@ def _traceparent(name: str, context: Context) -> str:
 class EnvService:
     """Serves the sessions of one manager. Holds no state of its own but the streams that are open."""
 
-    def __init__(self, manager: SessionManager, *, max_calls: int) -> None:
+    def __init__(self, manager: SessionManager, *, max_calls: int, quotas: Quotas) -> None:
         """Args: max_calls: of one tenant at a time."""
         self._manager = manager
         self._max_calls = max_calls
+        self._max_streams = quotas.streams or max_calls
+        self._max_unwritten_bytes = quotas.unwritten_bytes or manager.limits.max_unwritten_bytes
         self._calls: Counter[str] = Counter()
+        self._streams: Counter[str] = Counter()
+        """Of steps, by tenant; they are calls, too."""
         self._started_s = time.monotonic()
         self._step_streams: set[StepStream] = set()
         self._listings: dict[tuple[str, str], bytes] = {}
         """Of the tasks of a suite and split, serialized once."""
         self._unwritten_of: dict[str, Unwritten] = {}
         """By tenant: who does not read holds up no others."""
-        limits = {"calls": max_calls, "unwritten_bytes": manager.limits.max_unwritten_bytes}
+        limits = {
+            "calls": max_calls,
+            "streams": self._max_streams,
+            "unwritten_bytes": self._max_unwritten_bytes,
+            **manager.quotas_limits(),
+        }
         manager.metrics.watch_use(limits, self._use)
 
     def _use(self) -> Iterator[tuple[str, str, float]]:
         """Yield how much of its quotas each tenant uses."""
         yield from ((tenant, "calls", number) for tenant, number in tuple(self._calls.items()))
+        yield from ((tenant, "streams", number) for tenant, number in tuple(self._streams.items()))
+        yield from self._manager.quotas_used()
         yield from ((tenant, "unwritten_bytes", each.bytes) for tenant, each in tuple(self._unwritten_of.items()))
 
     @property
     def _unwritten(self) -> Unwritten:
         tenant = TENANT.get()
         if tenant not in self._unwritten_of:
-            self._unwritten_of[tenant] = Unwritten(self._manager.limits.max_unwritten_bytes)
+            self._unwritten_of[tenant] = Unwritten(self._max_unwritten_bytes)
         return self._unwritten_of[tenant]
 
     @property
@@ -142,8 +154,13 @@ class EnvService:
         async def call(requests: AsyncIterator[bytes], context: Context) -> None:
             tenant = TENANT.get()
             if self._calls[tenant] >= self._max_calls:
-                await _abort(context, name, LimitExceeded(f"{self._calls[tenant]} calls of this tenant are under way"))
+                own = f"this tenant has {self._calls[tenant]} calls under way; its quota of calls is {self._max_calls}"
+                await _abort(context, name, LimitExceeded(own))
+            if name == "Steps" and self._streams[tenant] >= self._max_streams:
+                own = f"this tenant has {self._streams[tenant]} streams; its quota of streams is {self._max_streams}"
+                await _abort(context, name, LimitExceeded(own))
             self._calls[tenant] += 1
+            self._streams[tenant] += name == "Steps"
             try:
                 if name == "Steps":
                     await self.Steps(requests, context)
@@ -161,6 +178,7 @@ class EnvService:
                 ENDED.set("OK")
             finally:
                 self._calls[tenant] -= 1
+                self._streams[tenant] -= name == "Steps"
                 self._manager.metrics.calls.labels(name, ENDED.get()).inc()
 
         return call

@@ -10,12 +10,11 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.device.state import DeviceState, digest
 from rlfactory.envs.api.errors import (
@@ -43,10 +42,10 @@ from rlfactory.envs.api.user_code import told_with_line
 from rlfactory.envs.perturb.catalogue import PERTURBATIONS
 from rlfactory.envs.perturb.perturbation import disturb, plan, rebased
 from rlfactory.envs.rewards.rubric import Judge, Rubric
-from rlfactory.envs.service.goldens import EpisodeKey
 from rlfactory.envs.service.idempotency import AtMostOnce
 from rlfactory.envs.service.limits import Limits
 from rlfactory.envs.service.observer import PhoneObserver, SentImages
+from rlfactory.envs.service.phones import EpisodeKey, HeldPhone
 from rlfactory.envs.service.restart.journal import Journal, SavedSession, SavedTurn
 from rlfactory.envs.service.services import SESSION, Services
 from rlfactory.envs.tasks.task import Outcome, PlayedCall, Task
@@ -99,26 +98,6 @@ class Episode:
     """Shared, too: what tools and verdicts stand on."""
     journal: Journal
     """Where turns are written down before their callers are told of them."""
-
-
-class GiveBack(Protocol):
-    """Returns a phone to where it came from. Giving back twice is harmless."""
-
-    def __call__(self, problem: str, *, fatal: bool = False) -> None:
-        """`problem` is what is wrong with the phone, "" for nothing; `fatal` has it replaced in any case."""
-        ...
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HeldPhone:
-    """The phone of a session, until it is given back."""
-
-    device: Device
-    host: str
-    """Phones of one host can load each other's snapshots."""
-    give_back: GiveBack
-    renew: Callable[[], None]
-    """Says that the phone is still needed."""
 
 
 class Listener(Protocol):

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from rlfactory.envs.api.errors import InfrastructureError, LimitExceeded, OutOfOrder, TaskError
 from rlfactory.envs.api.types import ImageFormat, ImageRef, Observation, SessionOptions
 from rlfactory.envs.service.events import EventBus
-from rlfactory.envs.service.goldens import EpisodeKey, Goldens
 from rlfactory.envs.service.idempotency import AtMostOnce
 from rlfactory.envs.service.limits import Limits, bounded
 from rlfactory.envs.service.observer import SentImages
+from rlfactory.envs.service.phones import EpisodeKey, Goldens
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
 

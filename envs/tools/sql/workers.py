@@ -46,6 +46,8 @@ class SqlWorkersConfig:
 
     workers: int = 2
     """Processes that run queries side by side; as many again for those that take long, if there are such."""
+    workers_of_tenant: int | None = None
+    """Of these, for one tenant at a time, and of those for what takes long; None: all."""
     max_databases: int = 64
     """Kept open in each; the one not used for longest is closed first."""
     max_database_bytes: int = 128 << 20
@@ -204,7 +206,7 @@ class _Lane:
         self.started = 0
         self._config = config
         self._niceness = niceness
-        self._places = FairPlaces(config.workers)
+        self._places = FairPlaces(config.workers, most_of_one=config.workers_of_tenant)
         self._idle: list[_Process] = []
         self._starting: list[asyncio.Task[_Process]] = []
         self._work: set[asyncio.Task[None]] = set()
