@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
-from functools import partial
 from typing import Any, Final, Self
 
 import grpc
@@ -16,7 +15,6 @@ STEPS: Final = "/Steps"
 """How the name of the one method ends whose requests are a stream of independent messages."""
 MAX_HELD_S: Final = 0.05
 """What is reordered is held back for up to so long, each message for itself."""
-PassOn = Callable[[], Awaitable[None]]
 OPTIONS: Final = (("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1), *CONNECTIONS)
 """As the service's: clients ask as often whether it is there."""
 
@@ -44,6 +42,8 @@ class MessageProxy:
 
     async def __aexit__(self, *_: object) -> None:
         await self._server.stop(0)
+        for each in self._again:
+            each.cancel()  # a watch that was asked for twice ends by itself no more than the first
         await asyncio.gather(*self._again, return_exceptions=True)
         await self._channel.close()
 
@@ -53,9 +53,9 @@ class MessageProxy:
         failure = None
         try:
             await context.send_initial_metadata(tuple(await call.initial_metadata() or ()))
-            async with asyncio.TaskGroup() as answers:
+            async with _Messages(context.write, self._holds(method)) as answers:
                 async for data in call:
-                    await self._hold(partial(context.write, data), method, answers)
+                    await answers.pass_on(data)
             await call.code()
         except* grpc.aio.AioRpcError as errors:
             failure = _first(errors)
@@ -71,23 +71,20 @@ class MessageProxy:
         return self._channel.stream_stream(method)(metadata=context.invocation_metadata(), timeout=left_s)
 
     async def _ask(self, method: str, call: Any, requests: AsyncIterator[bytes], context: Any) -> None:
-        async with asyncio.TaskGroup() as group:
+        async with _Messages(call.write, self._holds(method)) as asked:
             async for data in requests:
-                await self._hold(partial(call.write, data), method, group)
+                await asked.pass_on(data)
                 if self.duplicate:
                     self.duplicated += 1
                     if method.endswith(STEPS):
-                        await self._hold(partial(call.write, data), method, group)
+                        await asked.pass_on(data)
                     else:
                         self._ask_again(method, data, context)
         await call.done_writing()
 
-    async def _hold(self, pass_on: PassOn, method: str, group: asyncio.TaskGroup) -> None:
-        """Pass a message on, or have that done in a moment while others overtake it."""
-        if self.reorder and method.endswith(STEPS):
-            group.create_task(_later(self._rng.uniform(0, MAX_HELD_S), pass_on))
-        else:
-            await pass_on()
+    def _holds(self, method: str) -> Callable[[], float]:
+        """Return what tells for how long the next message of a call is held back, in seconds."""
+        return lambda: self._rng.uniform(0, MAX_HELD_S) if self.reorder and method.endswith(STEPS) else 0.0
 
     def _ask_again(self, method: str, data: bytes, context: Any) -> None:
         again = self._call(method, context)
@@ -111,9 +108,33 @@ def _first(errors: BaseExceptionGroup[Any]) -> grpc.aio.AioRpcError:
     return error
 
 
-async def _later(seconds: float, pass_on: PassOn) -> None:
-    await asyncio.sleep(seconds)
-    await pass_on()
+class _Messages:
+    """One direction of a call: passes messages on, or has that done in a moment while others overtake them."""
+
+    def __init__(self, write: Callable[[bytes], Awaitable[None]], holds: Callable[[], float]) -> None:
+        self._write = write
+        self._holds = holds
+        self._one_at_a_time = asyncio.Lock()
+        """gRPC refuses a second write while one is under way."""
+        self._held = asyncio.TaskGroup()
+
+    async def __aenter__(self) -> Self:
+        await self._held.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> None:
+        await self._held.__aexit__(*raised)
+
+    async def pass_on(self, data: bytes) -> None:
+        if held_s := self._holds():
+            self._held.create_task(self._after(held_s, data))
+        else:
+            await self._after(0.0, data)
+
+    async def _after(self, seconds: float, data: bytes) -> None:
+        await asyncio.sleep(seconds)
+        async with self._one_at_a_time:
+            await self._write(data)
 
 
 class _Anything(grpc.GenericRpcHandler):  # type: ignore[misc]

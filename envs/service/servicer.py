@@ -232,6 +232,9 @@ class EnvService:
 
     async def _step(self, request: pb.StepRequest) -> Answer:
         access_log.ABOUT.set({"session": request.session})
+        limit = self._manager.limits.max_calls_per_step
+        if len(request.calls) > limit:  # before they are read: that takes its time, on the event loop
+            raise LimitExceeded(f"{len(request.calls)} calls in one step; max_calls_per_step is {limit}")
         calls = convert.calls_from_pb(request.calls)
         step: dict[str, tracing.Attribute] = {"rl__session": request.session[:MAX_NAME_CHARS], "rl__step": request.seq}
         with tracing.served(f"{SERVICE.full_name}/Step", request.traceparent, rpc__method="Step", **step):

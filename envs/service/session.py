@@ -22,7 +22,6 @@ from rlfactory.envs.api.errors import (
     EpisodeOver,
     InfrastructureError,
     JudgeError,
-    LimitExceeded,
     RLFactoryError,
     UnknownName,
 )
@@ -295,15 +294,12 @@ class Session:
 
         Raises:
             OutOfOrder: seq is neither the last nor the next one.
-            EpisodeOver, LimitExceeded: nothing was done, and seq is not used up.
+            EpisodeOver: nothing was done, and seq is not used up.
             InfrastructureError, EnvironmentFault, JudgeError: the episode is void.
         """
         self._require_valid()
         if self._once.is_new(seq):
             self.require_running()
-            limit = self.episode.limits.max_calls_per_step
-            if len(calls) > limit:
-                raise LimitExceeded(f"{len(calls)} calls in one step; max_calls_per_step is {limit}")
         # By its JSON: Python takes 1, 1.0 and True for equal. As a digest: arguments may be large.
         said = CANONICAL.encode([(each.id, each.name, each.arguments, each.unreadable) for each in calls])
         fingerprint = hashlib.sha256(said.encode()).digest()

@@ -26,7 +26,7 @@ _IMAGE: Final = re.compile(r"[a-z0-9]+(?:(?:[:/]|[._-]+)[A-Za-z0-9]+)*")
 _OUR_NETWORK: Final = re.compile(rf"{PREFIX}-[0-9a-f]{{12}}")
 _INTERFACES: Final = re.compile(r'iifname != \{ ((?:\\"[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}\\"(?:, )?)+) \}')
 SHORT_ID_CHARS: Final = 12
-_CALLS: Final = {
+_CALLS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "containers": {"GET": ("json", "stats", "logs"), "POST": ("start", "attach", "wait", "rename"), "DELETE": ("",)},
     "networks": {"GET": ("",), "POST": ("connect", "disconnect"), "DELETE": ("",)},
     "images": {"GET": ("json",)},

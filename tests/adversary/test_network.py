@@ -5,8 +5,11 @@ import asyncio
 import pytest
 
 from benchmarks.adversary.scene import Sums
-from benchmarks.network.__main__ import Seen, play_text
+from benchmarks.network.__main__ import Seen, conform, play_text
 from benchmarks.network.weather import weather
+from rlfactory.emulators.pool import PoolConfig
+from rlfactory.emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.sources.direct import DirectSource
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
@@ -26,3 +29,11 @@ async def test_every_episode_goes_on_and_no_act_is_done_twice(kind, monkeypatch)
         await playing
         assert network.messages.duplicated > 0 or kind != "duplicated"
     assert (seen.twice, seen.wrong) == ([], [])
+
+
+@pytest.mark.parametrize("kind", ["reset", "duplicated"])
+async def test_the_conformance_suite_holds_through_a_network_that_breaks(kind, monkeypatch):
+    monkeypatch.setattr("benchmarks.network.__main__.BREAK_S", 0.05)
+    source = DirectSource(PhoneConfig(width_px=320, height_px=480))
+    async with serving(ServerConfig(drain_s=0.1), phones=source, pool=PoolConfig(phones=2)) as server:
+        assert await conform(server.address, kind, seed=0) == []

@@ -52,17 +52,17 @@ def envd(images: DockerEngine, request: pytest.FixtureRequest, tmp_path: Path) -
     """A service with phones of the given width and height, which has the broker's socket alone."""
     name = f"rlfactory-test-{secrets.token_hex(4)}"
     with brokered(name, tmp_path) as listen:
-        yield from _envd(images, *request.param, name, listen)
+        yield from _envd(images, request.param, name, listen)
 
 
-def _envd(images: DockerEngine, width: int, height: int, name: str, listen: Path) -> Iterator[Service]:
+def _envd(images: DockerEngine, size: tuple[int, int], name: str, listen: Path) -> Iterator[Service]:
     token = secrets.token_hex(16)
     docker(
         *("run", "--detach", "--init", "--name", name, "--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL"),
         *("--security-opt", "no-new-privileges", "--publish", "127.0.0.1::7000", "--env", f"RLFACTORY_TOKEN={token}"),
         *("--volume", f"{listen}:{SOCKET}", "--group-add", str(listen.stat().st_gid)),
         *("rlfactory-envd", "serve", "--host", "0.0.0.0", "--port", "7000", "--plaintext", "--transport", "docker"),
-        *("--phones", str(PHONES), "--width", str(width), "--height", str(height)),
+        *("--phones", str(PHONES), "--width", str(size[0]), "--height", str(size[1])),
     )
     host_name = docker("inspect", "--format", "{{.Config.Hostname}}", name)
     try:

@@ -213,6 +213,17 @@ async def test_limits_are_named(serve, call):
         assert (await client.step(begun.session, 1, calls[:2])).results[1].status is ToolStatus.OK
 
 
+async def test_calls_beyond_the_limit_are_not_read_on_the_event_loop(serve):
+    calls = [pb.ToolCall(name="free", arguments_json='{"text": [[["x"]]]}') for _ in range(20_000)]
+    async with serve() as (server, client):
+        begun = await client.reset("bench.talk", seed=0)
+        request = pb.StepRequest(session=begun.session, seq=1, calls=calls)
+        begun_s = time.process_time()
+        with pytest.raises(LimitExceeded, match="20000 calls in one step"):
+            await server._service._step(request)
+        assert time.process_time() - begun_s < 0.05
+
+
 async def test_errors_carry_reason_blame_and_words(serve):
     async with serve() as (_, client):
         with pytest.raises(UnknownName, match=r"close: bench\.talk") as caught:
