@@ -31,9 +31,7 @@ async def test_every_episode_goes_on_and_no_act_is_done_twice(kind, monkeypatch)
     assert (seen.twice, seen.wrong) == ([], [])
 
 
-@pytest.mark.parametrize("kind", ["reset", "duplicated"])
-async def test_the_conformance_suite_holds_through_a_network_that_breaks(kind, monkeypatch):
-    monkeypatch.setattr("benchmarks.network.__main__.BREAK_S", 0.05)
+async def test_the_conformance_suite_holds_through_a_network_that_says_all_twice():
     source = DirectSource(PhoneConfig(width_px=320, height_px=480))
     async with serving(ServerConfig(drain_s=0.1), phones=source, pool=PoolConfig(phones=2)) as server:
-        assert await conform(server.address, kind, seed=0) == []
+        assert await conform(server.address, "duplicated", seed=0) == []
