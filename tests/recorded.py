@@ -1,15 +1,19 @@
-"""A run as training records it, made up: twenty steps, episodes that went well, badly, malformed and lost."""
+"""Runs, made up: a training of twenty steps with episodes that went well, badly, malformed and lost; an evaluation."""
 
 from __future__ import annotations
 
 import io
+import json
 import math
 import random
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from PIL import Image, ImageDraw
 
 from rlfactory.envs.api.types import EpisodeState, ImageFormat, ImageRef, ToolStatus
+from rlfactory.trainer.record.evaluate import Evaluation, TaskResult
+from rlfactory.trainer.record.regimes import Regime, RegimeResult
 from rlfactory.trainer.record.runlog import (
     CallRecord,
     EpisodeRecord,
@@ -36,6 +40,51 @@ def record_run(folder: Path) -> Path:
     (log.folder / "config.yaml").write_text("recipe: tiny_phone\nseed: 1\nnote: </script><b>not markup</b>\n")
     log.write_summary(run_summary())
     return log.folder
+
+
+def record_evaluation(folder: Path) -> Path:
+    """Write an evaluation of the oracle, which writes no text, and return its folder. Its last episode has no phone."""
+    log = RunLog(folder)
+    log.create()
+    rng = random.Random(8)
+    for index in range(4):
+        made = episode_record(log, index, rng)
+        turns = tuple(
+            replace(turn, context_text="", model_text="", token_ids=(), log_probs=(), loss_span=(0, 0), generate_s=0.0)
+            for turn in made.turns
+        )
+        record = replace(made, turns=turns, phase="eval", step=0, row_tokens=0, advantage=None)
+        if index == 3:
+            turns = tuple(replace(turn, image=None) for turn in turns)
+            record = replace(record, task="search_qa.founder_university", turns=turns, final_image=None)
+        log.add_episode(record)
+    result = Evaluation(
+        policy="oracle",
+        split="test",
+        ablation=None,
+        episodes=4,
+        attempts=1,
+        success=0.5,
+        interval=(0.15, 0.85),
+        pass_at={1: 0.5},
+        regimes=(
+            RegimeResult(regime=Regime.INSTANCES, templates=3, pairs=4, success=0.5, interval=(0.25, 0.75)),
+            RegimeResult(regime=Regime.TEMPLATES, templates=1, pairs=1, success=1.0, interval=(1.0, 1.0)),
+        ),
+        tasks=tuple(
+            TaskResult(task=task, episodes=4, successes=2, success=0.5, interval=(0.2, 0.8), turns=2.0, malformed=0)
+            for task in ("compound.number_of_noted_person", "search_qa.founder_university", "settings.wifi_on")
+        ),
+        step_ms={"generate": 0.0, "act": 1.2, "settle": 0.0, "observe": 9.8, "judge": 0.4, "wire": 2.0},
+        steps=8,
+        malformed=0,
+        infra_retries=0,
+        infra_dropped=0,
+        failures=(),
+        wall_s=3.2,
+    )
+    (folder / "evaluation.json").write_text(json.dumps(asdict(result)))
+    return folder
 
 
 def step_record(step: int, rng: random.Random) -> StepRecord:

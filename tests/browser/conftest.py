@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.recorded import record_run
+from tests.recorded import record_evaluation, record_run
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def recorded_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return record_run(tmp_path_factory.mktemp("runs") / "recorded")
+
+
+@pytest.fixture(scope="session")
+def recorded_evaluation(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return record_evaluation(tmp_path_factory.mktemp("runs") / "evaluation")
 
 
 @pytest.fixture(scope="session")

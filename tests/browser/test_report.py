@@ -50,10 +50,6 @@ def test_page_opens_without_errors_and_asks_for_nothing(page: Chrome) -> None:
     assert [name for name in fetched if not name.startswith("data:")] == []
 
 
-def test_page_opens_at_its_top(page: Chrome) -> None:
-    assert page.execute_script("return window.scrollY") == 0
-
-
 def test_headline_and_figures(page: Chrome) -> None:
     assert "42 %" in find(page, "h1").text and "92 %" in find(page, "h1").text
     assert "5 min 12 s" in find(page, ".tiles").text
@@ -146,15 +142,45 @@ def click_until(chromium: Chrome, episode: str) -> None:
     pytest.fail(f"no {episode}")
 
 
-@pytest.mark.parametrize("width_px", [360, 768, 1440])
-def test_no_width_scrolls_sideways(page: Chrome, width_px: int) -> None:
+CUT_OFF = """
+  const card = (node) => node.closest('.strip, .tokens, pre, svg, nav') === null;
+  return [...document.querySelectorAll('main *')].filter(card)
+    .filter((node) => node.getBoundingClientRect().right > innerWidth + 1 && node.getBoundingClientRect().width > 0)
+    .map((node) => node.outerHTML.slice(0, 80));
+"""
+
+
+@pytest.mark.parametrize("width_px", [360, 390, 1024, 1920])
+@pytest.mark.parametrize("kind", ["recorded_run", "recorded_evaluation"])
+def test_each_width_opens_at_the_top_with_nothing_cut_off(
+    request: pytest.FixtureRequest, chromium: Chrome, kind: str, width_px: int
+) -> None:
+    path = write_report(request.getfixturevalue(kind))
     metrics = {"width": width_px, "height": 800, "deviceScaleFactor": 1, "mobile": width_px < 500}
-    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    page.refresh()
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    open_page(chromium, path)
     try:
-        assert page.execute_script("return document.documentElement.scrollWidth") <= width_px
+        assert chromium.execute_script("return window.scrollY") == 0
+        assert chromium.execute_script("return document.documentElement.scrollWidth") <= width_px
+        assert chromium.execute_script(CUT_OFF) == []
     finally:
-        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_an_evaluation_shows_only_what_was_measured(recorded_evaluation: Path, chromium: Chrome) -> None:
+    open_page(chromium, write_report(recorded_evaluation))
+    assert chromium.get_log("browser") == []
+    assert "Policy\noracle" in find(chromium, "#run").text
+    shown = find(chromium, "main").text
+    for missing in ("tokens", "Malformed", "Generate", "at step", "What the model wrote", "Dialect"):
+        assert missing not in shown
+    assert "Observe" in shown
+    assert "2/4 50 %" in find(chromium, "#tasks").text
+    assert "new templates 1 1 100 %" in find(chromium, "#regimes").text
+    assert count(chromium, ".phone img") == 1
+    for _ in range(3):
+        click(chromium, "Next episode")
+    assert count(chromium, ".phone") == 0, "a text-only episode has no phone"
 
 
 def test_theme_switches(page: Chrome) -> None:

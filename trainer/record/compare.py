@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Final
 
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.trainer.record.runlog import RunLog
+from rlfactory.trainer.record.statistics import DRAWS, hierarchical_interval
 
 __all__ = ["Comparison", "RunLog", "compare"]
-DRAWS: Final = 5000
 Pair = tuple[str, int, str]
 """Task, seed, split."""
 
@@ -62,21 +61,6 @@ def _successes(log: RunLog) -> dict[Pair, float]:
         if each.phase == "eval" and each.state is not None:
             wins[each.task, each.seed, each.split].append(each.success)
     return {pair: fmean(found) for pair, found in wins.items()}
-
-
-def hierarchical_interval(by_task: Mapping[str, Sequence[float]], rng: random.Random) -> tuple[float, float]:
-    """Return the 95 % percentile interval of the mean over pairs: templates are drawn, then pairs of each."""
-    tasks = sorted(by_task)
-    means = []
-    for _ in range(DRAWS // 5):
-        drawn = [value for task in rng.choices(tasks, k=len(tasks)) for value in _resampled(by_task[task], rng)]
-        means.append(fmean(drawn))
-    means.sort()
-    return means[round(0.025 * (len(means) - 1))], means[round(0.975 * (len(means) - 1))]
-
-
-def _resampled(values: Sequence[float], rng: random.Random) -> list[float]:
-    return rng.choices(values, k=len(values))
 
 
 def sign_flip(differences: Sequence[float], rng: random.Random) -> float:

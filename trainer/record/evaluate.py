@@ -20,6 +20,7 @@ from rlfactory.trainer.episode.policies import Policy
 from rlfactory.trainer.episode.rollout import Dropped, Episode, RolloutConfig, play
 from rlfactory.trainer.episode.session import Ablation, EpisodeSpec, Turn
 from rlfactory.trainer.record.recorder import Recorder
+from rlfactory.trainer.record.regimes import Regime, RegimeResult, by_regime, regime_of
 from rlfactory.trainer.record.runlog import RunLog
 from rlfactory.trainer.record.statistics import pass_at_k, wilson_interval
 
@@ -97,6 +98,8 @@ class Evaluation:
     interval: tuple[float, float]
     """Wilson, 95 %, over the pairs."""
     pass_at: Mapping[int, float]
+    regimes: tuple[RegimeResult, ...] = ()
+    """Success by what is new about the tasks."""
     tasks: tuple[TaskResult, ...]
     step_ms: Mapping[str, float]
     """Mean of a step, by part."""
@@ -127,7 +130,8 @@ async def evaluate(
         UnknownName: a task that the service does not offer in this split.
         InfrastructureError: not one episode could be played; the message is the first failure's.
     """
-    specs = plan(await client.list_tasks(suite=config.suite, split=config.split), config)
+    offered = await client.list_tasks(suite=config.suite, split=config.split)
+    specs = plan(offered, config)
     started_s = time.monotonic()
     played: list[Episode | Dropped] = []
 
@@ -150,7 +154,9 @@ async def evaluate(
     dropped = [each for each in played if isinstance(each, Dropped)]
     if len(dropped) == len(played):
         raise InfrastructureError(f"no episode could be played; the first failure: {dropped[0].failure}")
-    return replace(summarise(policy.name, config, played, wall_s=time.monotonic() - started_s), dialect=policy.dialect)
+    regimes = {task.name: regime_of(task, config.split) for task in offered}
+    result = summarise(policy.name, config, played, wall_s=time.monotonic() - started_s, regimes=regimes)
+    return replace(result, dialect=policy.dialect)
 
 
 def plan(offered: Sequence[TaskInfo], config: EvalConfig) -> list[EpisodeSpec]:
@@ -193,8 +199,15 @@ async def bounded(makers: Sequence[Callable[[], Awaitable[None]]], limit: int) -
         raise errors.exceptions[0] from None
 
 
-def summarise(policy: str, config: EvalConfig, played: Sequence[Episode | Dropped], *, wall_s: float) -> Evaluation:
-    """Return the figures of the episodes that have a verdict."""
+def summarise(
+    policy: str,
+    config: EvalConfig,
+    played: Sequence[Episode | Dropped],
+    *,
+    wall_s: float,
+    regimes: Mapping[str, Regime] | None = None,
+) -> Evaluation:
+    """Return the figures of the episodes that have a verdict. `regimes`: of each task."""
     judged = [each for each in played if isinstance(each, Episode)]
     pairs: dict[tuple[str, int], list[bool]] = defaultdict(list)
     by_task: dict[str, list[Episode]] = defaultdict(list)
@@ -202,6 +215,9 @@ def summarise(policy: str, config: EvalConfig, played: Sequence[Episode | Droppe
         pairs[each.spec.task, each.spec.seed].append(each.reward.success)
         by_task[each.spec.task].append(each)
     success = mean([sum(wins) / len(wins) for wins in pairs.values()])
+    pairs_by_task: dict[str, list[float]] = defaultdict(list)
+    for (task, _), wins in pairs.items():
+        pairs_by_task[task].append(sum(wins) / len(wins))
     turns = [turn for each in judged for turn in each.turns]
     return Evaluation(
         policy=policy,
@@ -212,6 +228,7 @@ def summarise(policy: str, config: EvalConfig, played: Sequence[Episode | Droppe
         success=success,
         interval=wilson_interval(success * len(pairs), len(pairs)),
         pass_at=pass_curve(list(pairs.values()), config.attempts),
+        regimes=by_regime(pairs_by_task, regimes or {}),
         tasks=tuple(task_result(task, episodes) for task, episodes in sorted(by_task.items())),
         step_ms={part: 1000 * mean([seconds(turn) for turn in turns]) for part, seconds in STEP_PARTS.items()},
         steps=len(turns),

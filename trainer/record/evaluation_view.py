@@ -37,7 +37,10 @@ def progress_bar(console: Console, total: int) -> Iterator[OnPlayed]:
 
 def evaluation_view(result: Evaluation) -> RenderableType:
     """Return the tables of an evaluation."""
-    lines: list[RenderableType] = [task_table(result), "", figures(result)]
+    lines: list[RenderableType] = [task_table(result), ""]
+    if result.regimes:
+        lines += [regime_table(result), ""]
+    lines.append(figures(result))
     if result.failures:
         shown = [Text(f"  {line}", style="yellow", overflow="ellipsis", no_wrap=True) for line in result.failures]
         lines += ["", *shown[:SHOWN_FAILURES]]
@@ -68,6 +71,17 @@ def task_table(result: Evaluation) -> Table:
     verdicts, solved = sum(row.episodes for row in result.tasks), sum(row.successes for row in result.tasks)
     total = (str(verdicts), str(solved), percent(result.success), interval(result.interval))
     table.add_row("all", *total, "", str(result.malformed or ""), style="bold")
+    return table
+
+
+def regime_table(result: Evaluation) -> Table:
+    table = Table(header_style="bold", box=None, padding=(0, 1, 0, 0))
+    table.add_column("what is new", no_wrap=True)
+    for name in ("templates", "pairs", "success", "95 %"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in result.regimes:
+        counts = (str(row.templates), str(row.pairs))
+        table.add_row(row.regime, *counts, percent(row.success), interval(row.interval))
     return table
 
 

@@ -6,18 +6,17 @@ JavaScript in `templates/`, which needs nothing from a network. Screenshots are 
 
 from __future__ import annotations
 
-import base64
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rlfactory.envs.api.errors import TaskError
+from rlfactory.trainer.record.pictures import Pictures, image_links
 from rlfactory.trainer.record.runlog import (
     EpisodeRecord,
-    ImageLink,
     RunLog,
     RunSummary,
     StepRecord,
@@ -28,6 +27,8 @@ from rlfactory.trainer.record.statistics import wilson_interval
 
 TEMPLATES = Path(__file__).parent / "templates"
 TokenText = Callable[[int], str]
+LEAST_MS: Final = 0.05
+"""A part of a step that took less did not happen."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +37,7 @@ class ReportLimits:
 
     episodes: int = 120
     image_bytes: int = 40_000_000
-    """Of the embedded screenshots before base64; further episodes are left out, and the page says so."""
+    """Of the embedded screenshots; further episodes are left out, and the page says so."""
 
 
 def write_report(folder: Path, *, limits: ReportLimits | None = None) -> Path:
@@ -48,10 +49,10 @@ def write_report(folder: Path, *, limits: ReportLimits | None = None) -> Path:
     """
     log = RunLog(folder)
     steps, summary = log.steps(), log.summary()
-    chosen, total = choose_episodes(log, limits or ReportLimits())
+    chosen, pictures, total = choose_episodes(log, limits or ReportLimits())
     if not steps and not chosen and summary is None:
         raise TaskError(f"no run in {folder}: none of metrics.jsonl, episodes.jsonl, summary.json is there")
-    page = render(folder, steps=steps, summary=summary, episodes=chosen, episodes_total=total)
+    page = render(folder, steps=steps, summary=summary, episodes=chosen, pictures=pictures, episodes_total=total)
     target = folder / "report.html"
     replace_text(target, page)
     return target
@@ -63,6 +64,7 @@ def render(
     steps: Sequence[StepRecord],
     summary: RunSummary | None,
     episodes: Sequence[EpisodeRecord],
+    pictures: Pictures,
     episodes_total: int,
 ) -> str:
     """Return the page."""
@@ -81,7 +83,7 @@ def render(
     payload = {
         "steps": [step_row(step) for step in steps],
         "episodes": [episode_row(episode, token_text(folder)) for episode in episodes],
-        "images": embedded_images(folder, episodes),
+        "images": embedded_images(pictures, episodes),
     }
     return environment.get_template("report.html.jinja").render(
         name=folder.resolve().name,
@@ -92,6 +94,8 @@ def render(
         headline=headline(summary, steps),
         tiles=evaluation_tiles(evaluation) if evaluation else tiles(summary, steps),
         tasks=task_rows(summary, evaluation),
+        regimes=evaluation["regimes"] if evaluation and "regimes" in evaluation else [],
+        facts=facts(summary, evaluation, episodes),
         phases=shares(summary.phase_s if summary else {}),
         episodes_total=episodes_total,
         episodes_shown=len(episodes),
@@ -111,8 +115,8 @@ def script_json(value: object) -> str:
 # --- which episodes ------------------------------------------------------------------------------------------------
 
 
-def choose_episodes(log: RunLog, limits: ReportLimits) -> tuple[list[EpisodeRecord], int]:
-    """Return the episodes the page replays, spread evenly over phases and steps, and how many there are in all."""
+def choose_episodes(log: RunLog, limits: ReportLimits) -> tuple[list[EpisodeRecord], Pictures, int]:
+    """Return the episodes the page replays, spread evenly over phases and steps, their pictures, how many there are."""
     episodes = log.episodes()
     buckets: dict[tuple[str, int], list[EpisodeRecord]] = defaultdict(list)
     for episode in episodes:
@@ -122,42 +126,26 @@ def choose_episodes(log: RunLog, limits: ReportLimits) -> tuple[list[EpisodeReco
         for rank in range(max((len(bucket) for bucket in buckets.values()), default=0))
         for bucket in buckets.values()
         for episode in bucket[rank : rank + 1]
-    ]
+    ][: limits.episodes]
+    pictures = Pictures(log.folder, image_links(queue))
     chosen: set[str] = set()
-    seen: set[str] = set()
-    spent_bytes = 0
+    shown: set[str] = set()
     for episode in queue:
-        fresh = {link.path for link in image_links([episode])} - seen
-        cost_bytes = sum(size_of(log.folder / path) for path in fresh)
-        if len(chosen) == limits.episodes or spent_bytes + cost_bytes > limits.image_bytes:
+        more = shown | {link.digest for link in image_links([episode])}
+        if pictures.size_bytes(more) > limits.image_bytes:
             break
         chosen.add(episode.id)
-        seen |= fresh
-        spent_bytes += cost_bytes
-    return [episode for episode in episodes if episode.id in chosen], len(episodes)
+        shown = more
+    return [episode for episode in episodes if episode.id in chosen], pictures, len(episodes)
 
 
-def size_of(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-def image_links(episodes: Iterable[EpisodeRecord]) -> list[ImageLink]:
-    links = [turn.image for episode in episodes for turn in episode.turns]
-    links += [episode.final_image for episode in episodes]
-    return [link for link in links if link is not None]
-
-
-def embedded_images(folder: Path, episodes: Sequence[EpisodeRecord]) -> dict[str, dict[str, Any]]:
+def embedded_images(pictures: Pictures, episodes: Sequence[EpisodeRecord]) -> dict[str, dict[str, Any]]:
     """Return the screenshots by digest as data URIs; one that is gone from the disk is left out."""
-    found: dict[str, dict[str, Any]] = {}
-    for link in image_links(episodes):
-        path = folder / link.path
-        if link.digest in found or not path.exists():
-            continue
-        data = base64.b64encode(path.read_bytes()).decode()
-        kind = path.suffix.removeprefix(".")
-        found[link.digest] = {"uri": f"data:image/{kind};base64,{data}", "w": link.width_px, "h": link.height_px}
-    return found
+    return {
+        link.digest: {"uri": uri, "w": link.width_px, "h": link.height_px}
+        for link in image_links(episodes)
+        if (uri := pictures.uri(link.digest))
+    }
 
 
 # --- rows of the JSON block ----------------------------------------------------------------------------------------
@@ -227,6 +215,8 @@ class TaskRow:
     name: str
     start: float | None
     end: float | None
+    count: str = ""
+    """Solved of played."""
 
 
 def headline(summary: RunSummary | None, steps: Sequence[StepRecord]) -> Headline | None:
@@ -287,17 +277,52 @@ def read_evaluation(folder: Path) -> dict[str, Any] | None:
 
 
 def evaluation_tiles(evaluation: Mapping[str, Any]) -> list[Tile]:
-    step_ms = evaluation["step_ms"]
-    passed = [Tile(label=f"pass@{k}", value=percent(share)) for k, share in evaluation["pass_at"].items()]
-    times = [Tile(label=name.capitalize(), value=f"{value:.1f} ms", note="a step") for name, value in step_ms.items()]
-    infra = _infrastructure(evaluation["infra_dropped"], evaluation["infra_retries"])
-    return [*passed, *times, Tile(label="Malformed", value=str(evaluation["malformed"]), note="turns"), infra]
+    """Return the figures of an evaluation; what was not measured is left out, as a model's text where none wrote."""
+    tiles = [Tile(label=f"pass@{k}", value=percent(share)) for k, share in evaluation["pass_at"].items()]
+    tiles += [
+        Tile(label=name.capitalize(), value=f"{value:.1f} ms", note="a step")
+        for name, value in evaluation["step_ms"].items()
+        if value >= LEAST_MS
+    ]
+    if evaluation.get("dialect"):
+        tiles.append(Tile(label="Malformed", value=str(evaluation["malformed"]), note="turns"))
+    return [*tiles, _infrastructure(evaluation["infra_dropped"], evaluation["infra_retries"])]
+
+
+def facts(
+    summary: RunSummary | None, evaluation: Mapping[str, Any] | None, episodes: Sequence[EpisodeRecord]
+) -> dict[str, str]:
+    """Return what the run was: names and values, those that are known."""
+    if summary is not None:
+        tasks = {"Tasks": ", ".join(summary.tasks)} if summary.tasks else {}
+        known = {"Recipe": summary.recipe, "Seed": str(summary.seed), "Status": summary.status}
+        return known | tasks | dict(summary.versions)
+    if evaluation is None:
+        return {}
+    origin = next((each.origin for each in episodes if each.origin), None)
+    screen_px = origin.screen_px if origin else (0, 0)
+    found = {
+        "Policy": evaluation["policy"],
+        "Dialect": evaluation.get("dialect", ""),
+        "Split": evaluation["split"],
+        "Episodes": str(evaluation["episodes"]),
+        "Attempts at each": str(evaluation["attempts"]),
+        "Taken away": evaluation["ablation"] or "",
+        "Perturbations": origin.perturb if origin else "",
+        "Screen": "{}x{} px".format(*screen_px) if screen_px[0] else "",
+        "Service": origin.build if origin else "",
+        "Wall time": duration(evaluation["wall_s"]),
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def task_rows(summary: RunSummary | None, evaluation: Mapping[str, Any] | None) -> list[TaskRow]:
     if summary is None:
         rows = evaluation["tasks"] if evaluation else []
-        return [TaskRow(name=row["task"], start=None, end=row["success"]) for row in rows]
+        return [
+            TaskRow(name=row["task"], start=None, end=row["success"], count=f"{row['successes']}/{row['episodes']}")
+            for row in rows
+        ]
     names = sorted({*summary.eval_by_task_start, *summary.eval_by_task_end})
     start, end = summary.eval_by_task_start, summary.eval_by_task_end
     return [TaskRow(name=name, start=start.get(name), end=end.get(name)) for name in names]

@@ -1,11 +1,17 @@
-"""Figures of an evaluation: pass@k and the Wilson interval. Pure functions."""
+"""Figures of an evaluation: pass@k, the Wilson interval, a bootstrap over templates. Pure functions."""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Mapping, Sequence
 from math import comb, sqrt
+from statistics import fmean
+from typing import Final
 
 Z_95 = 1.959963984540054
 """Of the normal distribution, for a two-sided interval of 95 %."""
+DRAWS: Final = 5000
+"""Of a resampling test; an interval takes a fifth."""
 
 
 def wilson_interval(successes: float, trials: int, *, z: float = Z_95) -> tuple[float, float]:
@@ -36,3 +42,18 @@ def pass_at_k(successes: int, attempts: int, k: int) -> float:
     if not 0 <= successes <= attempts:
         raise ValueError(f"successes must be within 0..{attempts}, got {successes}")
     return 1.0 - comb(attempts - successes, k) / comb(attempts, k)
+
+
+def hierarchical_interval(by_task: Mapping[str, Sequence[float]], rng: random.Random) -> tuple[float, float]:
+    """Return the 95 % percentile interval of the mean over pairs: templates are drawn, then pairs of each."""
+    tasks = sorted(by_task)
+    means = []
+    for _ in range(DRAWS // 5):
+        drawn = [value for task in rng.choices(tasks, k=len(tasks)) for value in _resampled(by_task[task], rng)]
+        means.append(fmean(drawn))
+    means.sort()
+    return means[round(0.025 * (len(means) - 1))], means[round(0.975 * (len(means) - 1))]
+
+
+def _resampled(values: Sequence[float], rng: random.Random) -> list[float]:
+    return rng.choices(values, k=len(values))

@@ -43,7 +43,7 @@ def test_episodes_are_chosen_evenly_over_the_steps(tmp_path: Path) -> None:
     log = RunLog(tmp_path)
     for index in range(30):
         log.add_episode(episode(index, step=index // 10))
-    chosen, total = choose_episodes(log, ReportLimits(episodes=6))
+    chosen, _, total = choose_episodes(log, ReportLimits(episodes=6))
     assert total == 30
     assert [record.id for record in chosen] == ["0", "1", "10", "11", "20", "21"]
 

@@ -25,11 +25,12 @@ const Replay = (() => {
     const stage = make("div", { class: "episode card" });
     const selects = Object.entries(FILTERS).map(([name, filter]) => {
       const values = [...new Set(data.episodes.map(filter.value))];
+      if (values.length < 2) return null;
       if (name === "task" || name === "outcome") values.sort();
       const options = [filter.all, ...values].map((text, index) => make("option", { value: index ? text : "" }, text));
       return make("select", { "aria-label": name, onchange: (event) => { chosen[name] = event.target.value; refilter(); } }, ...options);
     });
-    root.append(make("div", { class: "filters" }, ...selects, make("div", { class: "pager" }, back, position, next)), stage);
+    root.append(make("div", { class: "filters" }, ...selects.filter(Boolean), make("div", { class: "pager" }, back, position, next)), stage);
 
     function button(text, label, onclick) {
       return make("button", { type: "button", class: "step-button", "aria-label": label, onclick }, text);
@@ -70,6 +71,7 @@ const Replay = (() => {
       if (!state.shown.length) return stage.replaceChildren(make("p", { class: "soft" }, "No episode matches."));
       const episode = state.shown[state.at];
       const all = frames(episode), frame = all[state.turn];
+      stage.classList.toggle("text", !all.some((one) => one.image));
       stage.replaceChildren(screenColumn(episode, all, frame), detailColumn(episode, frame));
       stage.dataset.episode = episode.id;
       stage.dataset.turn = state.turn;
@@ -83,7 +85,8 @@ const Replay = (() => {
       const before = button("‹", "Previous turn", () => turn(-1)), after = button("›", "Next turn", () => turn(1));
       before.disabled = state.turn === 0;
       after.disabled = state.turn === all.length - 1;
-      return make("div", { class: "stage" }, phone(data.images[frame.image], frame.turn),
+      const screen = all.some((one) => one.image) ? phone(data.images[frame.image], frame.turn) : null;
+      return make("div", { class: "stage" }, screen,
         make("div", { class: "turn-pager" }, before, make("output", {}, label), after));
     }
 
@@ -92,7 +95,7 @@ const Replay = (() => {
       const head = [
         make("h3", {}, episode.goal || episode.task),
         make("div", { class: "meta" }, chip(word, kind), make("code", {}, episode.task),
-          make("span", {}, `seed ${episode.seed} · ${episode.split} split · ${episode.phase === "eval" ? "evaluation" : "training"} at step ${episode.step}`),
+          make("span", {}, `seed ${episode.seed} · ${episode.split} split${data.steps.length ? ` · ${episode.phase === "eval" ? "evaluation" : "training"} at step ${episode.step}` : ""}`),
           episode.malformed ? chip(`${episode.malformed} malformed`, "bad") : null,
           episode.infra_retries ? chip(`${episode.infra_retries} infrastructure retries`) : null),
         strip(episode),
@@ -145,12 +148,14 @@ const Replay = (() => {
       chip(call.status || "unanswered", call.status === "ok" ? "good" : "bad"), call.text ? make("p", {}, call.text) : null));
     if (turn.parse_error) calls.push(make("div", { class: "call" }, chip("malformed", "bad"), make("p", {}, turn.parse_error)));
     const timing = [["generate", turn.generate_s], ["act", turn.act_s], ["settle", turn.settle_s], ["observe", turn.observe_s]]
-      .map(([name, value]) => `${name} ${seconds(value)}`).join(" · ");
+      .filter(([, value]) => value >= 0.0005).map(([name, value]) => `${name} ${seconds(value)}`).join(" · ");
+    const span = turn.token_ids.length ? `tokens ${turn.loss_span[0]} to ${turn.loss_span[1]} of the row` : "";
+    const wrote = turn.model_text || turn.context_text ? block("What the model wrote", span, modelText(turn), span ? tokenKey() : null) : null;
     return [
-      block("What the model wrote", `tokens ${turn.loss_span[0]} to ${turn.loss_span[1]} of the row`, modelText(turn), tokenKey()),
+      wrote,
       block("What it did", timing, ...(calls.length ? calls : [make("p", { class: "soft" }, "Nothing.")])),
       block("After this turn", "", make("p", { class: "soft" }, `progress ${Charts.percent(turn.progress)}, reward ${Charts.short(turn.reward_total)}`)),
-    ];
+    ].filter(Boolean);
   }
 
   function modelText(turn) {
@@ -184,7 +189,7 @@ const Replay = (() => {
       effects.length ? block("Side effects", `${effects.length}`, ...effects) : null,
       episode.failure ? block("Dropped", "no reward was given", make("div", { class: "call" }, episode.failure)) : null,
       block("Episode", "", make("p", { class: "soft" },
-        `${episode.turns.length} turns, ${episode.state || "lost"}, ${episode.row_tokens} tokens in the row, ${seconds(episode.wall_s)}`)),
+        `${episode.turns.length} turns, ${episode.state || "lost"}, ${episode.row_tokens ? `${episode.row_tokens} tokens in the row, ` : ""}${seconds(episode.wall_s)}`)),
     ].filter(Boolean);
   }
 
