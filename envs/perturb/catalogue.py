@@ -13,7 +13,7 @@ MESSAGES: Final = "com.google.android.apps.messaging"
 
 
 def show(kind: str, package: str, title: str, text: str, *buttons: str) -> str:
-    """Return the command that brings a window over everything; its first button declines."""
+    """Return the command that brings a window over everything; its first button declines, or makes room."""
     window = {"kind": kind, "package": package, "title": title, "text": text, "buttons": buttons}
     return f"disturb show {shlex.quote(json.dumps(window))}"
 
@@ -110,6 +110,16 @@ ALL: Final = (
         ),
     ),
     Perturbation(
+        name="full_disk",
+        what="storage is full: no file can be saved until room is made",
+        at_turns=one_of(
+            "storage",
+            "android",
+            ("Storage is full", "Nothing more can be saved.", "Free up space", "Later"),
+            ("Out of space", "Remove 1.3 GB of temporary files?", "Remove", "Not now"),
+        ),
+    ),
+    Perturbation(
         name="call",
         what="somebody calls",
         at_turns=one_of(
@@ -163,6 +173,12 @@ ALL: Final = (
         what="the dark theme is on",
         at_start=lambda _: ("cmd uimode night yes",),
         about=("settings/secure/ui_night_mode",),
+    ),
+    Perturbation(
+        name="language",
+        what="the phone speaks German",
+        at_start=lambda _: ("settings put system system_locales de-DE",),
+        about=("settings/system/system_locales",),
     ),
     Perturbation(name="moved_icons", what="the launcher's icons lie elsewhere", at_start=_places),
     Perturbation(name="network", what="tools that are no phone do not answer now and then", fails_calls=True),

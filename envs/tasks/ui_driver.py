@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal
 
+from rlfactory.emulators.device.language import in_english
 from rlfactory.emulators.device.ui import Bounds, UiNode, from_xml
 from rlfactory.envs.api.coordinates import ScreenSize, from_device
 from rlfactory.envs.api.session import PlayableSession
@@ -66,10 +67,10 @@ class UiDriver:
 
     @property
     def tree(self) -> UiNode:
-        """The UI tree of the latest observation."""
+        """The UI tree of the latest observation, as it reads in English."""
         xml = self.observation.tree_xml
         if self._tree is None or self._tree[0] != xml:
-            self._tree = (xml, from_xml(xml))
+            self._tree = (xml, in_english(from_xml(xml)))
         return self._tree[1]
 
     # --- looking -----------------------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rlfactory.emulators.device.language import LANGUAGE_KEY
+
 if TYPE_CHECKING:
     from rlfactory.emulators.simulator.phone import Phone
 
@@ -24,7 +26,7 @@ def properties(phone: Phone) -> dict[str, str]:
         "init.svc.bootanim": "stopped",
         "init.svc.surfaceflinger": "running",
         "net.bt.name": "Android",
-        "persist.sys.locale": "en-US",
+        "persist.sys.locale": phone.state.settings.get("system", LANGUAGE_KEY, "en-US").partition(",")[0],
         "persist.sys.timezone": phone.state.clock.zone,
         "ro.board.platform": "gs101",
         "ro.build.characteristics": "nosdcard",

@@ -63,6 +63,8 @@ class FileTree:
         """Make a tree that holds only `/`; `now_ns` is asked for the time of every change."""
         self._now_ns = now_ns
         self.capacity_bytes = capacity_bytes
+        self.storage_full = False
+        """Shared storage takes nothing more; apps' own data goes into the reserve that Android keeps for it."""
         self._root = empty_directory(mode=0o755, uid=0, gid=0, modified_ns=0)
 
     # --- names ---------------------------------------------------------------------------------------------------
@@ -227,12 +229,12 @@ class FileTree:
     def snapshot(self) -> FileTree:
         """Return a tree with the same content, independent of this one from now on."""
         twin = FileTree(self._now_ns, capacity_bytes=self.capacity_bytes)
-        twin._root = self._root
+        twin.restore(self)
         return twin
 
     def restore(self, other: FileTree) -> None:
         """Take over the content of another tree."""
-        self._root = other._root
+        self._root, self.storage_full = other._root, other.storage_full
 
     # --- inside --------------------------------------------------------------------------------------------------
 
@@ -315,6 +317,9 @@ class FileTree:
 
     def _check_room(self, more_bytes: int, more_entries: int, path: str) -> None:
         if self._root.bytes + more_bytes > self.capacity_bytes or self._root.count + more_entries > MAX_ENTRIES:
+            raise _error(errno.ENOSPC, path)
+        grows = more_bytes > 0 or more_entries > 0
+        if self.storage_full and grows and self.resolve(path).startswith(SHARED_STORAGE):
             raise _error(errno.ENOSPC, path)
 
     def _check_depth(self, node: Node, target: str) -> None:

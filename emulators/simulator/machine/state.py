@@ -37,13 +37,13 @@ class Notification:
 class Interruption:
     """A window of the system or of another app that comes over whatever is shown."""
 
-    kind: Literal["dialog", "banner", "call"]
-    """A dialog and a call keep touches from what lies below; a banner covers the top and goes by itself."""
+    kind: Literal["dialog", "banner", "call", "storage"]
+    """All but a banner keep touches from what lies below; a banner covers the top and goes by itself."""
     package: str
     title: str
     text: str = ""
     buttons: tuple[str, ...] = ("OK",)
-    """Each closes it; the first one declines."""
+    """Each closes it; the first one declines, or makes room where storage is full."""
     until_ms: int = 0
     """Uptime at which a banner goes; 0: when it is answered."""
 
@@ -142,6 +142,8 @@ class PhoneState:
         rest = (self.packages, self.tasks, self.view, self.display, self.radios, self.notifications)
         total.update(repr(_plain(rest)).encode("utf-8", "backslashreplace"))
         total.update(repr((self.clipboard, sorted(self.properties.items()), self.call_state)).encode())
+        if self.files.storage_full:
+            total.update(b"full")
         return total.hexdigest()
 
 

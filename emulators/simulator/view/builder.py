@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from rlfactory.emulators.device.language import LANGUAGE_KEY, words_of
 from rlfactory.emulators.simulator.view import editing
 from rlfactory.emulators.simulator.view import widgets as w
 from rlfactory.emulators.simulator.view.compose import Context
@@ -19,12 +20,14 @@ from rlfactory.emulators.simulator.view.system_ui import overlays as systemui
 from rlfactory.emulators.simulator.view.system_ui.keyboard import EnterKind, KeyboardLook, fitting_row_dp, keyboard
 from rlfactory.emulators.simulator.view.system_ui.overlays import navigation_picture, status_picture
 from rlfactory.emulators.simulator.view.theme import Theme, theme
+from rlfactory.emulators.simulator.view.translation import translated
 
 if TYPE_CHECKING:
     from rlfactory.emulators.simulator.machine.state import Interruption
     from rlfactory.emulators.simulator.machine.task_stack import ActivityRecord
     from rlfactory.emulators.simulator.phone import Phone
 
+Window = TypeVar("Window")
 DIALOG_MARGIN_DP = 28.0
 DIALOG_MAX_DP = 560.0
 
@@ -64,6 +67,7 @@ class _Builder:
         self.phone = phone
         self.view = phone.state.view
         self.width, self.height = phone.width_px, phone.height_px
+        self.words = words_of(phone.state.settings.get("system", LANGUAGE_KEY, "en-US"))
         self.theme: Theme = theme(dark=systemui.is_dark(phone))
         record = record or phone.state.tasks.front.top
         self.token = record.token
@@ -75,8 +79,8 @@ class _Builder:
         self.layers: list[Layer] = []
 
     def build(self) -> Scene:
-        screen = self.activity.build(self.phone.system)
-        popup = self.activity.dialog(self.phone.system)
+        screen = self._told(self.activity.build(self.phone.system))
+        popup = self._told(self.activity.dialog(self.phone.system))
         if self.view.loading and self.phone.state.clock.uptime_ms() < self.view.loaded_at_ms:
             screen, popup = interruptions.still_loading(screen, self.view.loading), None
         self._settle_focus(popup if popup is not None else screen)
@@ -109,8 +113,12 @@ class _Builder:
 
     def picture(self) -> tuple[Operation, ...]:
         self.context = replace(self.context, scroll_px=self.activity.scroll_px)
-        self._window(self.activity.build(self.phone.system))
+        self._window(self._told(self.activity.build(self.phone.system)))
         return self.layers[0].paint()
+
+    def _told(self, window: Window) -> Window:
+        """Return a window in the phone's language."""
+        return translated(window, self.words) if self.words else window
 
     def _settle_focus(self, window: w.Widget) -> None:
         """Take the focus from a field that is gone; give it to one that asks for it on its first appearance."""
@@ -196,7 +204,7 @@ class _Builder:
         self.layers.append(Layer("navigation", node, area, systemui.PACKAGE, lambda: operations))
 
     def _interruption(self, shown: Interruption) -> None:
-        window = interruptions.window(self.phone, shown)
+        window = self._told(interruptions.window(self.phone, shown))
         if isinstance(window, w.Dialog):
             self._popup(window, shown.package)
             return

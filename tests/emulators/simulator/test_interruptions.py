@@ -104,3 +104,28 @@ def test_a_snapshot_holds_what_waits_for_an_answer(phone: Phone) -> None:
 def test_what_is_no_window_is_refused(phone: Phone) -> None:
     assert "no window" in phone.shell("disturb show '{}'").stderr.decode()
     assert "usage: disturb" in phone.shell("disturb").stderr.decode()
+
+
+def test_full_storage_takes_no_file_until_room_is_made(phone: Phone) -> None:
+    window = {
+        "kind": "storage",
+        "package": "android",
+        "title": "Storage is full",
+        "buttons": ["Free up space", "Later"],
+    }
+    saving = "echo hello > /sdcard/Download/a.txt"
+    empty = phone.state_hash()
+    show(phone, window)
+    press(phone, "Later")
+    assert phone.state_hash() != empty
+    twin = phone.fork("twin")
+    refused = twin.shell(saving)
+    assert refused.exit_code == 1
+    assert b"No space left on device" in refused.stderr
+    assert twin.shell("cp /sdcard/Download/coffee_guide.txt /sdcard/Documents/").exit_code == 1
+    assert twin.shell("mv /sdcard/Download/coffee_guide.txt /sdcard/Documents/").exit_code == 0, "moving takes no room"
+    assert twin.shell("settings put system screen_off_timeout 30000").exit_code == 0, "apps have a reserve"
+    show(twin, window)
+    press(twin, "Free up space")
+    assert twin.shell(saving).exit_code == 0
+    assert phone.shell(saving).exit_code == 1, "the other one is still full"

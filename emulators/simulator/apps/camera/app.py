@@ -11,7 +11,7 @@ import PIL.Image
 from rlfactory.emulators.simulator.android.app import Activity
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.kit.callbacks import setter
-from rlfactory.emulators.simulator.apps.kit.files import STORAGE, free_path
+from rlfactory.emulators.simulator.apps.kit.files import STORAGE, free_path, try_change
 from rlfactory.emulators.simulator.apps.kit.first_run import FirstRun, IntroducedApp, Step
 from rlfactory.emulators.simulator.view import widgets as ui
 
@@ -119,9 +119,13 @@ class CameraLauncher(Activity):
 
 def _store(system: System, folder: str, name: str, data: bytes) -> None:
     place = f"{STORAGE}/{folder}"
-    system.files.make_dirs(place)
-    system.files.write(free_path(system, place, name), data)
-    system.toast(f"Saved to {folder}")
+
+    def write() -> None:
+        system.files.make_dirs(place)
+        system.files.write(free_path(system, place, name), data)
+
+    if try_change(system, write):
+        system.toast(f"Saved to {folder}")
 
 
 CAMERA = IntroducedApp(

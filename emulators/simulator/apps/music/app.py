@@ -9,7 +9,7 @@ from typing import Final
 from rlfactory.emulators.simulator.android.app import Intent
 from rlfactory.emulators.simulator.android.content import BroadcastResult
 from rlfactory.emulators.simulator.android.system import System
-from rlfactory.emulators.simulator.apps.kit.files import STORAGE
+from rlfactory.emulators.simulator.apps.kit.files import STORAGE, try_change
 from rlfactory.emulators.simulator.apps.kit.first_run import FirstRun, IntroducedApp
 from rlfactory.emulators.simulator.apps.kit.media import Media, media_files, read_media
 from rlfactory.emulators.simulator.apps.kit.playlists import LibraryActivity
@@ -109,10 +109,14 @@ class MainActivity(LibraryActivity):
                 for row in rows
             ]
             path = f"{STORAGE}/Download/{name}.m3u"
-            system.files.make_dirs(f"{STORAGE}/Download")
-            system.files.write(path, "\n".join(("#EXTM3U", *lines, "")).encode())
-            system.toast(f"Saved playlist to {path}")
-            self.open = ""
+
+            def write() -> None:
+                system.files.make_dirs(f"{STORAGE}/Download")
+                system.files.write(path, "\n".join(("#EXTM3U", *lines, "")).encode())
+
+            if try_change(system, write):
+                system.toast(f"Saved playlist to {path}")
+                self.open = ""
 
         return (ui.Action(text="Save as file", on_tap=save),)
 

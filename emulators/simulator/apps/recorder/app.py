@@ -146,14 +146,16 @@ class WelcomeActivity(Activity):
     def _stop(self, system: System) -> None:
         seconds = self._length_ms(system) // 1000
         self._discard()
-        system.files.make_dirs(RECORDS)
+        if not try_change(system, lambda: system.files.make_dirs(RECORDS)):
+            return
         number = 1 + len(folder_items(system, RECORDS))
         self.draft = f"Record-{number}"
         while system.files.exists(f"{RECORDS}/{self.draft}.m4a"):
             number += 1
             self.draft = f"Record-{number}"
-        self.path, self.open = f"{RECORDS}/{self.draft}.m4a", "save"
-        system.files.write(self.path, _HEAD + bytes(BYTES_PER_S * max(1, seconds)))
+        path, data = f"{RECORDS}/{self.draft}.m4a", _HEAD + bytes(BYTES_PER_S * max(1, seconds))
+        if try_change(system, lambda: system.files.write(path, data)):
+            self.path, self.open = path, "save"
 
     def _rename(self, system: System) -> None:
         target = f"{RECORDS}/{self.draft.strip()}.m4a"

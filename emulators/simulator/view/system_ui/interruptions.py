@@ -23,9 +23,11 @@ def showing(phone: Phone) -> Interruption | None:
 
 
 def answer(phone: Phone, shown: Interruption, button: str) -> None:
-    """Close it; a call that is answered goes on until it is ended."""
+    """Close it; a call that is answered goes on until it is ended, and full storage is given room if asked for."""
     view = phone.state.view
     left = tuple(each for each in view.interruptions if each != shown)
+    if shown.kind == "storage" and button == shown.buttons[0]:
+        phone.state.files.storage_full = False
     talking = shown.kind == "call" and button == shown.buttons[-1] != END_CALL
     if shown.kind == "call":
         phone.state.call_state = 2 if talking else 0
@@ -38,10 +40,11 @@ def window(phone: Phone, shown: Interruption) -> w.Widget:
     buttons = [(text, partial(answer, phone, shown, text)) for text in shown.buttons]
     decline = buttons[0][1]
     match shown.kind:
-        case "dialog":
+        case "dialog" | "storage":
             body = w.Text(text=shown.text, style="body_medium", color="on_surface_variant")
             actions = tuple(w.Action(text=text, on_tap=tap) for text, tap in buttons)
-            return w.Dialog(title=shown.title, body=body, actions=actions, on_dismiss=decline)
+            dismiss = buttons[-1][1] if shown.kind == "storage" else decline
+            return w.Dialog(title=shown.title, body=body, actions=actions, on_dismiss=dismiss)
         case "banner":
             return _banner(phone, shown, decline)
         case "call":

@@ -32,6 +32,8 @@ def _disturb(context: Context) -> None:
                 context.phone.system.notify(shown.package, NOTE, **about)
             elif shown.kind == "call":
                 context.state.call_state = 1
+            elif shown.kind == "storage":
+                context.state.files.storage_full = True
             going = tuple(each for each in view.interruptions if not each.until_ms or each.until_ms > now_ms)
             view.interruptions = (*going, shown)
         case ["loading", ("splash" | "two_steps") as kind, text] if text.isdecimal():

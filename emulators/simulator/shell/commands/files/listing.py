@@ -236,7 +236,7 @@ def _sizes_kib(path: str, entries: list[tuple[str, FileEntry]]) -> Counter[str]:
 def _df(context: Context) -> None:
     options = context.options
     total = context.files.capacity_bytes
-    used = context.files.used_bytes()
+    used = total if context.files.storage_full else context.files.used_bytes()
     rows = (("/dev/block/dm-5", "/data"), ("/dev/fuse", "/storage/emulated"))
     show = human_size if "h" in options else (lambda size: str(size // 1024))
     unit = "Size" if "h" in options else "1K-blocks"
