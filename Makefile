@@ -37,7 +37,7 @@ train: setup  ## Train an agent: SEED=1 RECIPE=tiny_phone TRANSPORT=direct|adb|d
 
 # In the order of the files, so that the long ones of tests/e2e begin early and do not go on alone at the end.
 test: setup  ## Run the tests that need no Docker, with branch coverage: ARGS="-k wifi"
-	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not docker and not training and not vllm and not gpu and not adversary" --cov --cov-report=term:skip-covered \
+	@$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder -m "not docker and not training and not vllm and not gpu and not adversary" --cov --cov-report=term:skip-covered \
 	  --cov-fail-under=85 $(ARGS)
 
 test-training: setup  ## Run the trainings cut short: over adb, Ctrl-C and resume, text only (minutes each)

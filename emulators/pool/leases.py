@@ -96,6 +96,11 @@ class LeaseDesk:
         return len(self._waiters)
 
     @property
+    def free(self) -> int:
+        """Phones that could be lent at once."""
+        return min(len(self._free), self._config.phones - len(self._held))
+
+    @property
     def leases(self) -> int:
         return len(self._held)
 

@@ -172,7 +172,10 @@ class Pool:
 
     def summary(self) -> PoolStatus:
         """Return figures of the pool as a whole."""
-        return PoolStatus(waiting=self._desk.waiting, leases=self._desk.leases, starts_paused_s=self._limiter.paused_s)
+        desk = self._desk
+        return PoolStatus(
+            waiting=desk.waiting, free=desk.free, leases=desk.leases, starts_paused_s=self._limiter.paused_s
+        )
 
     @property
     def waiting(self) -> int:

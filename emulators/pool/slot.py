@@ -45,6 +45,8 @@ class PoolStatus:
 
     waiting: int
     """Clients that wait for a phone."""
+    free: int
+    """Phones that could be lent at once."""
     leases: int
     starts_paused_s: float
     """Until phones may be started again; above 0 when the host could not start the last ones."""

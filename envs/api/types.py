@@ -63,6 +63,8 @@ class SessionOptions:
     """Free label of the group (GRPO siblings), for logs and `Watch`."""
     perturb: str = ""
     """Perturbations of the phone by name, with a strength or without: "popup,rotation:0.5"; "" takes the service's."""
+    phone_wait_s: float | None = None
+    """How long to wait for a free phone, 0 not at all; None: as long as the service lets one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

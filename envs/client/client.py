@@ -12,21 +12,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import math
-import random
 import secrets
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, Self, TypeVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, Self
 
 import grpc
 from opentelemetry.trace import SpanKind
 
 from rlfactory.envs.api import tracing
-from rlfactory.envs.api.errors import InfrastructureError, ProtocolMismatch, RLFactoryError, TaskError
+from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError, SessionNotFound, TaskError
 from rlfactory.envs.api.types import (
     Observation,
     ResetResult,
@@ -37,80 +35,25 @@ from rlfactory.envs.api.types import (
     ToolCall,
     split_named,
 )
+from rlfactory.envs.client.addresses import Addresses, addresses_of
+from rlfactory.envs.client.config import ClientConfig, RetryPolicy
+from rlfactory.envs.client.connection import Connection, NoAnswer
+from rlfactory.envs.client.hosts import Hosts
 from rlfactory.envs.client.session import Session
-from rlfactory.envs.client.steps import StepCalls, failure
-from rlfactory.envs.wire import convert, handshake
-from rlfactory.envs.wire.faults import WATCHING, from_metadata
-from rlfactory.envs.wire.stub import EnvServiceStub
+from rlfactory.envs.client.steps import failure
+from rlfactory.envs.wire import convert
+from rlfactory.envs.wire.faults import WATCHING
 from rlfactory.envs.wire.trust import ClientTrust
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
-Message = TypeVar("Message")
-
 __all__ = ["ClientConfig", "EnvClient", "PhoneStatus", "RetryPolicy", "ServiceStatus", "Session", "WatchEvent"]
 
-KEEPALIVE: Final = (
-    ("grpc.keepalive_time_ms", 5_000),
-    ("grpc.keepalive_timeout_ms", 5_000),
-    ("grpc.http2.ping_timeout_ms", 5_000),
-    ("grpc.http2.max_pings_without_data", 0),
-)
-"""A connection on which nobody answers any more is given up within 10 s; the next call makes another."""
-CONNECT_PATIENCE_MS: Final = 3_000
-"""For a new connection; one that is swallowed as it is made would be waited for 20 s."""
-NOT_ANSWERED: Final = (
-    grpc.StatusCode.UNAVAILABLE,
-    grpc.StatusCode.DEADLINE_EXCEEDED,
-    grpc.StatusCode.CANCELLED,  # by gRPC itself, before the service has seen the call
-)
-NOT_ANSWERED_WORDS: Final = ("Concurrent RPC limit", "Internal error from Core")
-"""What gRPC says of a service with too many calls under way, and when a connection breaks as something is written."""
 CLOSE_PATIENCE_S: Final = 3.0
 """A service that is gone has no session to keep."""
+ELSEWHERE_S: Final = 0.5
+"""How long to ask a service again that does not answer, where others can begin the session."""
 DEADLINE_SLACK_S: Final = 5.0
 """What a step's gRPC deadline allows beyond the step's own: the server is to end it and to say why."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RetryPolicy:
-    """How a call that is safe to repeat is repeated, after failures of transport only.
-
-    An answer of the server is final, an error included; so a step (at most once by its seq) may be retried.
-    """
-
-    patience_s: float = 10.0
-    """A call is repeated for so long after its first failure; a step as long as its lease, if that is more."""
-    attempts: int | None = None
-    """At most so many; None: as many as there is time for."""
-    backoff_s: float = 0.05
-    """Before the second attempt; doubled before each further one."""
-    max_backoff_s: float = 0.5
-
-    def __post_init__(self) -> None:
-        if self.attempts is not None and self.attempts < 1:
-            raise ValueError(f"attempts must be at least 1, got {self.attempts}")
-        if min(self.patience_s, self.backoff_s, self.max_backoff_s) < 0:
-            raise ValueError("patience_s, backoff_s and max_backoff_s must not be below 0")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ClientConfig:
-    """Deadlines in seconds, and sizes."""
-
-    connect_timeout_s: float = 10.0
-    call_timeout_s: float = 10.0
-    """Of each attempt at a call that only reads or renews."""
-    reset_timeout_s: float = 120.0
-    """Of Reset and Fork, which may wait for a phone."""
-    total_timeout_s: float = 60.0
-    """Over all attempts at an idempotent call other than a step."""
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
-    max_message_bytes: int = 64 << 20
-
-    def __post_init__(self) -> None:
-        for name in ("connect_timeout_s", "call_timeout_s", "reset_timeout_s", "total_timeout_s"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,22 +106,30 @@ _EVENT_FIELDS: Final = tuple(each.name for each in fields(WatchEvent) if each.na
 
 
 class EnvClient:
-    """A connection to one environment service; safe for many tasks of one event loop at once."""
+    """A client of one environment service, or of several; safe for many tasks of one event loop at once."""
 
-    def __init__(self, address: str, *, config: ClientConfig | None = None, trust: ClientTrust | None = None) -> None:
-        """Prepare a client of the service at `host:port`; nothing is connected before `async with`."""
-        self.address = address
+    def __init__(
+        self,
+        address: str | Sequence[str] | Addresses,
+        *,
+        config: ClientConfig | None = None,
+        trust: ClientTrust | None = None,
+    ) -> None:
+        """Prepare a client of the service at `host:port`; nothing is connected before `async with`.
+
+        Several addresses (a list, or one text with commas) and all that `dns:///host:port` names are several services:
+        sessions begin where phones are free, and where others are when a service drains or dies.
+        """
+        source = addresses_of(address) if isinstance(address, str | Sequence) else address
+        self.address = address if isinstance(address, str) else str(address)
         self.config = config or ClientConfig()
         self.trust = trust or ClientTrust()
-        self._metadata = self.trust.metadata
-        self._channel: grpc.aio.Channel | None = None
-        self._stub: Any = None
-        self._step_calls = StepCalls(self._open_stub)
+        self._hosts = Hosts(source, lambda each: Connection(each, config=self.config, trust=self.trust))
         self._images: dict[str, dict[str, bytes]] = {}
         self._dropping: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        """Connect.
+        """Connect; to at least one of several services.
 
         Raises:
             InfrastructureError: nobody answers at the address within `connect_timeout_s`, or not whom we trust.
@@ -186,27 +137,8 @@ class EnvClient:
             Unauthenticated: the service wants a token, or another one.
             TaskError: the token would cross a network in plain text.
         """
-        self._channel = self.trust.channel(
-            self.address,
-            options=(
-                ("grpc.max_receive_message_length", self.config.max_message_bytes),
-                ("grpc.max_send_message_length", self.config.max_message_bytes),
-                ("grpc.enable_retries", 0),
-                ("grpc.initial_reconnect_backoff_ms", 100),
-                ("grpc.max_reconnect_backoff_ms", 300),
-                ("grpc.min_reconnect_backoff_ms", CONNECT_PATIENCE_MS),
-                *KEEPALIVE,
-            ),
-        )
         try:
-            async with asyncio.timeout(self.config.connect_timeout_s):
-                await self._channel.channel_ready()
-            self._stub = EnvServiceStub(self._channel)
-            await self._repeatable(lambda: self._open_stub().Handshake, handshake.asked())
-        except TimeoutError:
-            why = await self._why_not()
-            await self.aclose()
-            raise InfrastructureError(f"no environment service at {self.address}{why}") from None
+            await self._hosts.open()
         except BaseException:
             await self.aclose()
             raise
@@ -215,36 +147,18 @@ class EnvClient:
     async def __aexit__(self, *_: object) -> None:
         await asyncio.shield(self.aclose())
 
-    async def _why_not(self) -> str:
-        """Return what stands between us and the service, as gRPC tells it to a call; "" when it tells nothing new."""
-        stub = EnvServiceStub(self._channel)
-        try:
-            await stub.Status(pb.StatusRequest(), timeout=1.0)
-        except grpc.aio.AioRpcError as error:
-            details = error.details() or ""
-        else:
-            details = ""
-        if "handshak" in details.lower() or "ssl" in details.lower():
-            return f": the TLS handshake failed ({details})"
-        if "socket closed" in details.lower():
-            return ": it closed the connection (does it speak TLS?)"
-        return ""
-
     async def aclose(self) -> None:
         """Close the connection; sessions left open end with their leases. Idempotent."""
         await asyncio.gather(*self._dropping, return_exceptions=True)
-        await self._step_calls.aclose()
-        channel, self._channel, self._stub = self._channel, None, None
+        await self._hosts.aclose()
         self._images.clear()
-        if channel is not None:
-            await channel.close()
 
     # --- the calls ---------------------------------------------------------------------------------------------------
 
     async def list_tasks(self, *, suite: str = "", split: Split | None = None) -> tuple[TaskInfo, ...]:
         """Return the tasks on offer, sorted by name; by default of every suite and split."""
         request = pb.ListTasksRequest(suite=suite, split=convert.SPLIT_TO_PB[split] if split else None)
-        response = await self._repeatable(lambda: self._open_stub().ListTasks, request)
+        response = await self._hosts.any().call("ListTasks", request)
         return tuple(convert.task_from_pb(task) for task in response.tasks)
 
     async def reset(
@@ -268,8 +182,14 @@ class EnvClient:
             )
         except (ValueError, TypeError) as error:
             raise TaskError(f"no such task, seed or option can be asked for: {error}") from None
-        response = await self._named(lambda: self._open_stub().Reset, request)
-        return self._begun(convert.reset_from_pb(response))
+
+        async def begin(home: Connection, phone_wait_s: float | None) -> ResetResult:
+            if phone_wait_s is not None:
+                request.options.phone_wait_s = phone_wait_s
+            response = await self._named(home, "Reset", request)
+            return self._begun(home, convert.reset_from_pb(response))
+
+        return await self._hosts.begun(begin, timeout_s=self.config.reset_timeout_s)
 
     async def step(
         self,
@@ -291,8 +211,9 @@ class EnvClient:
         request = pb.StepRequest(session=session, seq=seq, calls=convert.calls_to_pb(calls))
         with tracing.part("envs.v1.EnvService/Step", kind=SpanKind.CLIENT, rpc__system="grpc"):
             request.traceparent = tracing.carried()
-            response = await self._repeatable(
-                lambda: self._step_calls,
+            home = self._hosts.of(session)
+            response = await home.call(
+                home.steps,
                 request,
                 attempt_s=timeout_s + DEADLINE_SLACK_S,
                 total_s=math.inf,
@@ -310,43 +231,46 @@ class EnvClient:
             InfrastructureError: a phone could not be brought to the state.
         """
         request = pb.ForkRequest(session=session, n=n)
-        response = await self._named(lambda: self._open_stub().Fork, request)
-        return tuple(self._begun(convert.reset_from_pb(each)) for each in response.sessions)
+        home = self._hosts.of(session)
+        response = await self._named(home, "Fork", request)
+        return tuple(self._begun(home, convert.reset_from_pb(each)) for each in response.sessions)
 
     async def close(self, session: str) -> None:
         """End a session and give its phone back. Idempotent."""
         self._images.pop(session, None)
-        request = pb.CloseSessionRequest(session=session)
-        await self._repeatable(lambda: self._open_stub().CloseSession, request, patience_s=CLOSE_PATIENCE_S)
+        try:
+            home = self._hosts.of(session)
+        except SessionNotFound:
+            return  # its service is gone, or it is closed
+        self._hosts.forget(session)
+        await home.call("CloseSession", pb.CloseSessionRequest(session=session), patience_s=CLOSE_PATIENCE_S)
 
     async def renew(self, session: str) -> float:
         """Renew the lease and return its new end (Unix time). Raises: SessionNotFound."""
-        response = await self._repeatable(lambda: self._open_stub().Renew, pb.RenewRequest(session=session))
+        response = await self._hosts.of(session).call("Renew", pb.RenewRequest(session=session))
         return float(response.lease_expiry_s)
 
     async def status(self) -> ServiceStatus:
-        """Return the state of the service."""
-        message = await self._repeatable(lambda: self._open_stub().Status, pb.StatusRequest())
-        return ServiceStatus(
-            **convert.same(message, ("version", "uptime_s", "sessions", "max_sessions", "waiting", "starts_paused_s")),
-            phones=tuple(
-                PhoneStatus(**convert.same(phone, _PHONE_FIELDS), state=convert.enumerator(pb.PhoneState, phone.state))
-                for phone in message.phones
-            ),
-            counters=dict(message.counters),
-        )
+        """Return the state of the service; of several services together, those that answer."""
+        asked = (each.call("Status", pb.StatusRequest()) for each in self._hosts.open_ones())
+        answers = await asyncio.gather(*asked, return_exceptions=self._hosts.several)
+        return _together([_status(each) for each in answers if not isinstance(each, BaseException)])
 
     @asynccontextmanager
     async def watch(self, session: str = "") -> AsyncIterator[AsyncIterator[WatchEvent]]:
-        """Watch one session, or all: `async with client.watch() as events: async for event in events: ...`.
+        """Watch one session, or all of one service: `async with client.watch() as events: async for event in events`.
 
         Nothing that happens inside the block is missed, but for what `WatchEvent.dropped` counts.
 
         Raises: LimitExceeded: too many clients watch.
         """
 
+        if self._hosts.several and not session:
+            raise TaskError("several services are connected: watch one session, or connect to one service")
+        home = self._hosts.of(session) if session else self._hosts.any()
+
         async def begin(request: pb.WatchRequest, *, timeout: float, metadata: Any) -> Any:
-            stream = self._open_stub().Watch(request, metadata=metadata)
+            stream = home.stub().Watch(request, metadata=metadata)
             try:
                 async with asyncio.timeout(timeout):
                     if WATCHING not in tuple(await stream.initial_metadata() or ()):
@@ -359,22 +283,22 @@ class EnvClient:
                 raise
             return stream
 
-        stream = await self._repeatable(lambda: begin, pb.WatchRequest(session=session))
+        stream = await home.call(begin, pb.WatchRequest(session=session))
         try:
-            yield self._events(stream)
+            yield self._events(home, stream)
         except grpc.aio.AioRpcError as error:
-            raise _ours(error, self.address) from None
+            raise home.ours(error) from None
         finally:
             stream.cancel()
 
-    async def _events(self, stream: Any) -> AsyncIterator[WatchEvent]:
+    async def _events(self, home: Connection, stream: Any) -> AsyncIterator[WatchEvent]:
         try:
             async for event in stream:
                 yield WatchEvent(
                     **convert.same(event, _EVENT_FIELDS), kind=convert.enumerator(pb.EventKind, event.kind)
                 )
         except grpc.aio.AioRpcError as error:
-            raise _ours(error, self.address) from None
+            raise home.ours(error) from None
 
     def session(
         self, task: str, *, seed: int, split: Split = "train", options: SessionOptions | None = None
@@ -384,64 +308,27 @@ class EnvClient:
 
     # --- below the calls ---------------------------------------------------------------------------------------------
 
-    def _open_stub(self) -> Any:
-        if self._stub is None:
-            raise InfrastructureError("the client is not open: use `async with EnvClient(...)`")
-        return self._stub
-
-    async def _named(self, method: Callable[[], Callable[..., Awaitable[Any]]], request: Any) -> Any:
+    async def _named(self, home: Connection, method: str, request: Any) -> Any:
         """Make a call that begins sessions, under a name of its own: repeated, it begins no others."""
         request.request_id = secrets.token_hex(16)
         timeout_s = self.config.reset_timeout_s
+        patience_s = ELSEWHERE_S if method == "Reset" and self._hosts.several else None
         try:
-            return await self._repeatable(method, request, attempt_s=timeout_s, total_s=timeout_s)
-        except asyncio.CancelledError:
-            dropping = asyncio.create_task(self._drop(request.request_id))
+            return await home.call(method, request, attempt_s=timeout_s, total_s=timeout_s, patience_s=patience_s)
+        except (asyncio.CancelledError, NoAnswer):
+            dropping = asyncio.create_task(self._drop(home, request.request_id))
             self._dropping.add(dropping)
             dropping.add_done_callback(self._dropping.discard)
             raise
 
-    async def _drop(self, request_id: str) -> None:
+    async def _drop(self, home: Connection, request_id: str) -> None:
         """Have what a request began closed: its answer may be under way to nobody."""
         with contextlib.suppress(RLFactoryError):
             request = pb.CloseSessionRequest(request_id=request_id)
-            await self._repeatable(lambda: self._open_stub().CloseSession, request, patience_s=CLOSE_PATIENCE_S)
+            await home.call("CloseSession", request, patience_s=CLOSE_PATIENCE_S)
 
-    async def _repeatable(
-        self,
-        method: Callable[[], Callable[..., Awaitable[Any]]],
-        request: object,
-        *,
-        attempt_s: float | None = None,
-        total_s: float | None = None,
-        patience_s: float | None = None,
-    ) -> Any:
-        """Make a call that is safe to repeat; repeat it after failures of transport, within the policy."""
-        retry = self.config.retry
-        attempt_s = attempt_s or self.config.call_timeout_s
-        end_s = time.monotonic() + (total_s or self.config.total_timeout_s)
-        patience_s = retry.patience_s if patience_s is None else patience_s
-        backoff_s = retry.backoff_s
-        for attempt in itertools.count(1):
-            try:
-                timeout_s = min(attempt_s, end_s - time.monotonic())
-                return await method()(request, timeout=timeout_s, metadata=self._traced())
-            except grpc.aio.AioRpcError as error:
-                if attempt == 1:
-                    end_s = min(end_s, time.monotonic() + patience_s)
-                late = time.monotonic() + backoff_s >= end_s
-                if attempt == retry.attempts or late or not _is_transport_failure(error):
-                    raise _ours(error, self.address) from None
-            await asyncio.sleep(backoff_s * random.uniform(0.5, 1.0))  # so that clients do not come back all at once
-            backoff_s = min(2 * backoff_s, retry.max_backoff_s)
-        raise AssertionError("unreachable: the last attempt returns or raises")
-
-    def _traced(self) -> tuple[tuple[str, str], ...]:
-        """Return the metadata of a call: who we are, and what it is a part of."""
-        span = tracing.carried()
-        return (*self._metadata, (tracing.TRACEPARENT, span)) if span else tuple(self._metadata)
-
-    def _begun(self, result: ResetResult) -> ResetResult:
+    def _begun(self, home: Connection, result: ResetResult) -> ResetResult:
+        self._hosts.keep(result.session, home)
         image = result.observation.image
         self._images[result.session] = {} if image is None else {image.digest: image.data}
         return result
@@ -460,24 +347,31 @@ class EnvClient:
         return replace(observation, image=replace(image, data=held[image.digest]))
 
 
-def _is_transport_failure(error: grpc.aio.AioRpcError) -> bool:
-    """Tell whether no server answered: such a call may be repeated if it is idempotent."""
-    if from_metadata("", _metadata(error)) is not None:
-        return False
-    details = error.details() or ""
-    return error.code() in NOT_ANSWERED or any(words in details for words in NOT_ANSWERED_WORDS)
+def _status(message: pb.StatusResponse) -> ServiceStatus:
+    return ServiceStatus(
+        **convert.same(message, ("version", "uptime_s", "sessions", "max_sessions", "waiting", "starts_paused_s")),
+        phones=tuple(
+            PhoneStatus(**convert.same(phone, _PHONE_FIELDS), state=convert.enumerator(pb.PhoneState, phone.state))
+            for phone in message.phones
+        ),
+        counters=dict(message.counters),
+    )
 
 
-def _metadata(error: grpc.aio.AioRpcError) -> list[tuple[str, str | bytes]]:
-    return [(key, value) for key, value in error.trailing_metadata() or ()]
-
-
-def _ours(error: grpc.aio.AioRpcError, address: str) -> RLFactoryError:
-    """Return the class of `rlfactory.envs.api.errors` that a gRPC error stands for."""
-    message = error.details() or error.code().name
-    ours = from_metadata(message, _metadata(error))
-    if ours is not None:
-        return ours
-    if error.code() is grpc.StatusCode.UNIMPLEMENTED:
-        return ProtocolMismatch(f"environment service at {address} speaks another version of envs.v1: {message}")
-    return InfrastructureError(f"environment service at {address}: {error.code().name}: {message}")
+def _together(each: Sequence[ServiceStatus]) -> ServiceStatus:
+    """Return the state of several services as one; that of one as it is. Raises: InfrastructureError: of none."""
+    if not each:
+        raise InfrastructureError("none of the environment services answers")
+    counters: Counter[str] = Counter()
+    for status in each:
+        counters.update(status.counters)
+    return ServiceStatus(
+        version=", ".join(sorted({status.version for status in each})),
+        uptime_s=min(status.uptime_s for status in each),
+        sessions=sum(status.sessions for status in each),
+        max_sessions=sum(status.max_sessions for status in each),
+        phones=tuple(phone for status in each for phone in status.phones),
+        counters=dict(counters),
+        waiting=sum(status.waiting for status in each),
+        starts_paused_s=max(status.starts_paused_s for status in each),
+    )

@@ -97,6 +97,7 @@ def read_quotas(entries: Sequence[str]) -> Quotas:
 
 def bounded(options: SessionOptions, limits: Limits) -> SessionOptions:
     """Return the options within the service's limits. Raises: TaskError: a value that makes no sense."""
+    waits = options.phone_wait_s
     checks = (
         ("image_quality", options.image_quality, 1 <= options.image_quality <= 100, "from 1 to 100"),
         ("multiple_px", options.multiple_px, 1 <= options.multiple_px <= 256, "from 1 to 256"),
@@ -104,6 +105,7 @@ def bounded(options: SessionOptions, limits: Limits) -> SessionOptions:
         ("max_turns", options.max_turns, options.max_turns is None or options.max_turns > 0, "above 0"),
         ("lease_s", options.lease_s, 0 < options.lease_s < math.inf, "above 0"),
         ("step_timeout_s", options.step_timeout_s, 0 < options.step_timeout_s < math.inf, "above 0"),
+        ("phone_wait_s", waits, waits is None or 0 <= waits < math.inf, "at least 0"),
         ("group", f"of {len(options.group)} characters", len(options.group) <= 200, "at most 200 characters"),
     )
     for name, value, fine, rule in checks:
@@ -113,6 +115,7 @@ def bounded(options: SessionOptions, limits: Limits) -> SessionOptions:
         options,
         lease_s=min(options.lease_s, limits.max_lease_s),
         step_timeout_s=min(options.step_timeout_s, limits.max_step_timeout_s),
+        phone_wait_s=limits.phone_wait_s if waits is None else min(waits, limits.phone_wait_s),
     )
 
 

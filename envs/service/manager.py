@@ -240,7 +240,8 @@ class SessionManager:
         if not episode.task.needs_device:
             return [None] * n
         ttl_s = episode.options.lease_s + POOL_LEASE_MARGIN * self.limits.setup_timeout_s
-        return await self._desk.lend(n, client=episode.client, ttl_s=ttl_s, host=host)
+        wait_s = None if host else episode.options.phone_wait_s  # forks can go nowhere else
+        return await self._desk.lend(n, client=episode.client, ttl_s=ttl_s, host=host, wait_s=wait_s)
 
     # --- forking -----------------------------------------------------------------------------------------------------
 

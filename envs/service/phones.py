@@ -92,17 +92,22 @@ class PhoneDesk:
             for tenant, leases in tuple(self._lent.items())
         }
 
-    async def lend(self, n: int, *, client: str, ttl_s: float, host: str | None) -> Sequence[HeldPhone]:
+    async def lend(
+        self, n: int, *, client: str, ttl_s: float, host: str | None, wait_s: float | None = None
+    ) -> Sequence[HeldPhone]:
         """Return n phones, all or none. Phones are shared out evenly between clients.
+
+        Args: wait_s: how long the client waits for a free phone; None: as long as it may.
 
         Raises: LimitExceeded: the tenant's quota, or too few became free in time. InfrastructureError: there are none
         that could.
         """
         tenant, pool = TENANT.get(), self._pool
+        wait_s = self._wait_s if wait_s is None else wait_s
         assert pool is not None, "without phones no task that needs one begins"
         self._lent[tenant] = [each for each in self._lent.get(tenant, ()) if not each.released]
         try:
-            async with asyncio.timeout(self._wait_s):
+            async with asyncio.timeout(wait_s):
                 while self._quota and (own := self.lent()[tenant]) + n > self._quota:
                     if n > self._quota:
                         raise TimeoutError
@@ -113,9 +118,9 @@ class PhoneDesk:
             ) from None
         self._asked[tenant] += n
         try:
-            lent = await pool.acquire_all(n, timeout_s=self._wait_s, host=host, client=client, ttl_s=ttl_s)
+            lent = await pool.acquire_all(n, timeout_s=wait_s, host=host, client=client, ttl_s=ttl_s)
         except PoolExhausted as error:
-            if pool.summary().leases:
+            if pool.summary().leases or not wait_s:
                 raise LimitExceeded(str(error)) from None
             raise device_failure(error, "waiting for a phone") from None
         finally:

@@ -49,6 +49,7 @@ log = logging.getLogger(__name__)
 SERVICE_NAME: Final = SERVICE.full_name
 MAX_CALLS: Final = 2048
 """Of one tenant at a time; a stream of steps is one."""
+DRAIN_POLL_S: Final = 0.05
 AGE_GRACE_S: Final = 60.0
 """For the calls of a connection that has become too old; steps go on without it."""
 CONNECTIONS: Final = (
@@ -156,6 +157,14 @@ class EnvServer:
         for each in self._servers:
             await each.start()
         self._health.set(("", SERVICE_NAME), health_pb2.HealthCheckResponse.SERVING)
+
+    async def drain(self, timeout_s: float) -> None:
+        """Begin no more sessions, and return when those that are open have ended, after `timeout_s` at the latest."""
+        self.manager.draining = True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while self.manager.sessions:  # noqa: ASYNC110 - leases end at times of their own
+                    await asyncio.sleep(DRAIN_POLL_S)
 
     async def stop(self) -> None:
         """Refuse new sessions, let calls under way end within `drain_s`, then stop listening. Idempotent.

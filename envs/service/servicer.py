@@ -29,6 +29,7 @@ from rlfactory.envs.service.step_stream import StepStream, Unwritten, written
 from rlfactory.envs.wire import convert, handshake
 from rlfactory.envs.wire.convert import Answer, parsed, serialized
 from rlfactory.envs.wire.faults import WATCHING, device_failure, to_bytes, to_status
+from rlfactory.envs.wire.load import Load, load_out
 from rlfactory.envs.wire.stub import SERVICE
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
@@ -174,6 +175,7 @@ class EnvService:
                 with tracing.served(f"{SERVICE.full_name}/{name}", _traceparent(name, context), rpc__method=name):
                     answer = await method(data, context)
                 if answer is not None:
+                    context.set_trailing_metadata((load_out(self._load()),))
                     await self._write(context, serialized(answer))
                 ENDED.set("OK")
             finally:
@@ -182,6 +184,15 @@ class EnvService:
                 self._manager.metrics.calls.labels(name, ENDED.get()).inc()
 
         return call
+
+    def _load(self) -> Load:
+        manager = self._manager
+        room = 0 if manager.draining else manager.limits.max_sessions - manager.sessions
+        common = {"sessions": manager.sessions, "draining": int(manager.draining)}
+        if manager.pool is None:
+            return Load(free=room, **common)
+        pool = manager.pool.summary()
+        return Load(phones=manager.pool.config.phones, free=min(pool.free, room), waiting=pool.waiting, **common)
 
     async def _write(self, context: Context, data: bytes) -> None:
         try:

@@ -64,7 +64,15 @@ RESET: Final = (
     *("build", "task_digest", "perturb"),
 )
 REWARD: Final = ("total", "progress", "success")
-OPTIONAL: Final = ("image_quality", "max_pixels", "multiple_px", "max_turns", "lease_s", "step_timeout_s")
+OPTIONAL: Final = (
+    "image_quality",
+    "max_pixels",
+    "multiple_px",
+    "max_turns",
+    "lease_s",
+    "step_timeout_s",
+    "phone_wait_s",
+)
 TIMING: Final = ("act_s", "settle_s", "observe_s", "judge_s", "total_s")
 
 
@@ -113,6 +121,7 @@ def options_to_pb(options: SessionOptions) -> pb.Options:
         step_timeout_s=options.step_timeout_s,
         group=options.group,
         perturb=options.perturb,
+        phone_wait_s=options.phone_wait_s,
     )
 
 

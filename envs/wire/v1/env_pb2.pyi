@@ -173,7 +173,7 @@ class ResetRequest(_message.Message):
     def __init__(self, task: _Optional[str] = ..., seed: _Optional[int] = ..., options: _Optional[_Union[Options, _Mapping]] = ..., request_id: _Optional[str] = ..., split: _Optional[_Union[Split, str]] = ...) -> None: ...
 
 class Options(_message.Message):
-    __slots__ = ("image_format", "image_quality", "max_pixels", "multiple_px", "without_image", "with_tree", "coordinates", "max_turns", "lease_s", "step_timeout_s", "group", "perturb", "extensions")
+    __slots__ = ("image_format", "image_quality", "max_pixels", "multiple_px", "without_image", "with_tree", "coordinates", "max_turns", "lease_s", "step_timeout_s", "group", "perturb", "phone_wait_s", "extensions")
     IMAGE_FORMAT_FIELD_NUMBER: _ClassVar[int]
     IMAGE_QUALITY_FIELD_NUMBER: _ClassVar[int]
     MAX_PIXELS_FIELD_NUMBER: _ClassVar[int]
@@ -186,6 +186,7 @@ class Options(_message.Message):
     STEP_TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     PERTURB_FIELD_NUMBER: _ClassVar[int]
+    PHONE_WAIT_S_FIELD_NUMBER: _ClassVar[int]
     EXTENSIONS_FIELD_NUMBER: _ClassVar[int]
     image_format: ImageFormat
     image_quality: int
@@ -199,8 +200,9 @@ class Options(_message.Message):
     step_timeout_s: float
     group: str
     perturb: str
+    phone_wait_s: float
     extensions: _containers.RepeatedCompositeFieldContainer[_any_pb2.Any]
-    def __init__(self, image_format: _Optional[_Union[ImageFormat, str]] = ..., image_quality: _Optional[int] = ..., max_pixels: _Optional[int] = ..., multiple_px: _Optional[int] = ..., without_image: _Optional[bool] = ..., with_tree: _Optional[bool] = ..., coordinates: _Optional[_Union[CoordinateFrame, str]] = ..., max_turns: _Optional[int] = ..., lease_s: _Optional[float] = ..., step_timeout_s: _Optional[float] = ..., group: _Optional[str] = ..., perturb: _Optional[str] = ..., extensions: _Optional[_Iterable[_Union[_any_pb2.Any, _Mapping]]] = ...) -> None: ...
+    def __init__(self, image_format: _Optional[_Union[ImageFormat, str]] = ..., image_quality: _Optional[int] = ..., max_pixels: _Optional[int] = ..., multiple_px: _Optional[int] = ..., without_image: _Optional[bool] = ..., with_tree: _Optional[bool] = ..., coordinates: _Optional[_Union[CoordinateFrame, str]] = ..., max_turns: _Optional[int] = ..., lease_s: _Optional[float] = ..., step_timeout_s: _Optional[float] = ..., group: _Optional[str] = ..., perturb: _Optional[str] = ..., phone_wait_s: _Optional[float] = ..., extensions: _Optional[_Iterable[_Union[_any_pb2.Any, _Mapping]]] = ...) -> None: ...
 
 class ResetResponse(_message.Message):
     __slots__ = ("session", "goal", "tools", "observation", "max_turns", "lease_expiry_s", "state_hash", "build", "task_digest", "perturb")

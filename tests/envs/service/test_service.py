@@ -108,7 +108,7 @@ async def test_a_cancelled_step_is_cancelled_in_the_tool_and_voids_the_episode(s
 async def test_the_deadline_of_the_call_reaches_the_tool(serve, call, bench):
     async with serve(orphan_grace_s=0.01) as (_, client):
         begun = await client.reset("bench.talk", seed=0)
-        stub = client._open_stub()
+        stub = client._hosts.any().stub()
         request = pb.StepRequest(session=begun.session, seq=1, calls=convert.calls_to_pb([call("free", do="wait")]))
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await stub.Step(request, timeout=1.0)
