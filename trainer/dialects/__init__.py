@@ -16,10 +16,10 @@ from rlfactory.trainer.dialects.llama import LLAMA3
 from rlfactory.trainer.dialects.mai_ui import MaiUi
 from rlfactory.trainer.dialects.mistral import MISTRAL
 from rlfactory.trainer.dialects.qwen import GUI_OWL, QWEN2_5_VL, QWEN3_VL
-from rlfactory.trainer.dialects.qwen_text import QWEN2_5, QWEN3
+from rlfactory.trainer.dialects.qwen_text import QWEN2_5, QWEN3, SEARCH_R1
 from rlfactory.trainer.dialects.ui_tars import UI_TARS, UI_TARS_1_5
 
-_TOOL_FAMILIES: tuple[Dialect, ...] = (QWEN3, QWEN2_5, LLAMA3, MISTRAL, DEEPSEEK_V3, DEEPSEEK_V3_1, GPT_OSS)
+_TOOL_FAMILIES: tuple[Dialect, ...] = (QWEN3, QWEN2_5, LLAMA3, MISTRAL, DEEPSEEK_V3, DEEPSEEK_V3_1, GPT_OSS, SEARCH_R1)
 _PHONE_FAMILIES: tuple[Dialect, ...] = (
     *(QWEN2_5_VL, QWEN3_VL, GUI_OWL),
     *(MaiUi(), UI_TARS_1_5, UI_TARS, AutoGlm(), AndroidLab(), AndroidWorld()),

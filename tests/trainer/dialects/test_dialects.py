@@ -95,6 +95,7 @@ def test_calls_are_written_in_the_published_format(name: str) -> None:
     [
         ("qwen3", 'hm</think><tool_call>{"name": "search", "arguments": {"query": "Oslo"}}</tool_call>'),
         ("llama3", '{"name": "search", "parameters": {"query": "Oslo"}}<|eot_id|>'),
+        ("search_r1", "<think> I lack it </think>\n\n<search> Oslo </search>\n"),
         ("llama3", '<|python_tag|>{"name": "search", "parameters": {"query": "Oslo"}}<|eom_id|>'),
         ("mistral", '[TOOL_CALLS]search[ARGS]{"query": "Oslo"}</s>'),
         ("mistral", '[TOOL_CALLS] [{"name": "search", "arguments": {"query": "Oslo"}, "id": "a1b2c3d4e"}]'),
@@ -120,7 +121,11 @@ def test_a_call_that_was_only_thought_of_is_none() -> None:
 @pytest.mark.parametrize("name", sorted(DIALECTS))
 def test_a_message_that_was_cut_off_is_refused_or_has_whole_calls_only(name: str) -> None:
     dialect = get_dialect(name)
-    call = CALL if name in TOOL_FAMILIES else (ToolCall(id="0", name="finish", arguments={"status": "success"}),)
+    call = (
+        CALL
+        if name in (*TOOL_FAMILIES, "search_r1")
+        else (ToolCall(id="0", name="finish", arguments={"status": "success"}),)
+    )
     whole = dialect.render(call, thought="hm")
     for end in range(len(whole)):
         try:
@@ -146,6 +151,9 @@ def test_a_message_that_was_cut_off_is_refused_or_has_whole_calls_only(name: str
         ("qwen2_5_vl", mobile_use({"action": "system_button", "button": "Up"}), "choose one of Back, Home, Menu"),
         ("qwen2_5_vl", mobile_use({"action": "click", "coordinate": [1, 2]}) + " done", "nothing may follow"),
         ("llama3", "I would search.", "no call in your message"),
+        ("search_r1", "<think>It is Oslo.</think> Oslo", "neither a query between <search>"),
+        ("search_r1", "<search>Oslo</search> <information>made up</information>", "nothing may follow </search>"),
+        ("search_r1", "<answer> </answer>", "nor an answer between"),
         ("llama3", '{"name": "a", "parameters": {}} and {"name": "b"}', "only a semicolon may stand between"),
         ("llama3", '{"name": "a", "parameters": [1]}', '"parameters" must be a JSON object'),
         ("mistral", "I would search.", "no [TOOL_CALLS]"),
@@ -185,6 +193,8 @@ def test_what_is_malformed_is_refused_with_the_reason(name: str, text: str, comp
 
 # --- phones ----------------------------------------------------------------------------------------------------------
 
+SPOKEN = WORDS.filter(bool)
+SEARCHES = SPOKEN.map(lambda text: ("search", {"query": text})) | SPOKEN.map(lambda text: ("finish", {"answer": text}))
 POINT = st.lists(st.integers(0, 998), min_size=2, max_size=2)
 DIRECTION = st.sampled_from(["up", "down", "left", "right"])
 DISTANCE = st.sampled_from(["short", "medium", "long"])
@@ -233,6 +243,7 @@ SAYS = {
 
 CALLS = {
     **dict.fromkeys(TOOL_FAMILIES, TOOL_CALLS),
+    "search_r1": st.lists(SEARCHES, min_size=1, max_size=1),
     **{name: st.lists(st.one_of(*says), min_size=1, max_size=3 if name in QWENS else 1) for name, says in SAYS.items()},
 }
 
@@ -321,7 +332,8 @@ def test_the_prompt_tells_of_the_tools_and_results_tell_of_failures(name: str) -
         },
     )
     prompt = dialect.system_prompt([tool], image_px=(560, 1120))
-    assert "finish" in prompt or "terminate" in prompt or "goal_status" in prompt
+    told = prompt + dialect.first_message("Find it")
+    assert any(word in told for word in ("finish", "terminate", "goal_status", "<answer>"))
     failed = ToolResult(call_id="0", name="phone", status=ToolStatus.REJECTED, text="no such key")
     assert "rejected: no such key" in dialect.next_message([failed])
     assert "odd" in dialect.error_message(ParseError("odd"))
