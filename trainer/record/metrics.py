@@ -89,6 +89,8 @@ def step_record(step: int, *, elapsed_s: float, verl: Mapping[str, float], outco
         progress=_mean([row.progress for row in played]),
         turns=_mean([row.turns for row in played]),
         malformed=sum(row.malformed for row in played) / turns if turns else 0.0,
+        by_task=by_task(played),
+        tool_failures=sum(row.tool_failures for row in played) / turns if turns else 0.0,
         infra_retries=sum(row.infra_retries for row in rows),
         infra_dropped=sum(row.dropped for row in rows),
         entropy=verl.get("actor/entropy"),
@@ -100,6 +102,27 @@ def step_record(step: int, *, elapsed_s: float, verl: Mapping[str, float], outco
         time_s=time_parts(verl, trained) if trained else {},
         verl=dict(verl),
     )
+
+
+def logged(record: StepRecord) -> dict[str, float]:
+    """Return a step's figures as they are named in TensorBoard, W&B and MLflow."""
+    env_s = record.time_s.get("env", 0.0)
+    figures = {
+        "success": record.success,
+        "eval_success": record.eval_success,
+        "reward": record.reward,
+        "progress": record.progress,
+        "turns": record.turns,
+        "drift_max": record.prob_diff_max,
+        "env_share": env_s / record.step_s if record.step_s and record.time_s else None,
+        "blame/model": record.malformed if record.episodes else None,
+        "blame/tool": record.tool_failures if record.episodes else None,
+        "blame/infrastructure": float(record.infra_retries + record.infra_dropped),
+        "voids": float(record.infra_dropped),
+        **{f"task/{task}": success for task, success in record.by_task.items()},
+        **{f"eval_task/{task}": success for task, success in record.eval_by_task.items()},
+    }
+    return {f"rlfactory/{name}": value for name, value in figures.items() if value is not None}
 
 
 def parts_means(outcomes: Iterable[Outcome]) -> dict[str, float]:

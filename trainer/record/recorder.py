@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rlfactory.envs.api.coordinates import ScreenSize, to_device
-from rlfactory.envs.api.types import JSON, CoordinateFrame, ImageRef, Observation
+from rlfactory.envs.api.types import JSON, CoordinateFrame, ImageRef, Observation, ToolStatus
 from rlfactory.trainer.episode.credit import grpo_advantages
 from rlfactory.trainer.episode.rollout import Dropped, Episode
 from rlfactory.trainer.episode.session import Turn
@@ -49,6 +49,8 @@ class Outcome:
     progress: float = 0.0
     turns: int = 0
     malformed: int = 0
+    tool_failures: int = 0
+    """Calls that failed in the tool or ran out of time."""
     infra_retries: int = 0
     env_spans: tuple[tuple[float, float], ...] = ()
     """(start, end), Unix time."""
@@ -212,6 +214,11 @@ def outcome_of(episode: Episode | Dropped, *, phase: Phase, step: int) -> Outcom
         progress=episode.reward.progress,
         turns=len(episode.turns),
         malformed=episode.malformed,
+        tool_failures=sum(
+            result.status in (ToolStatus.ERROR, ToolStatus.TIMEOUT)
+            for turn in episode.turns
+            for result in turn.result.results
+        ),
         **common,
     )
 

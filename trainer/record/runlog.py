@@ -178,6 +178,10 @@ class StepRecord:
     """Mean turns of an episode."""
     malformed: float = 0.0
     """Share of turns whose text was not a well-formed action."""
+    tool_failures: float = 0.0
+    """Calls that failed in the tool or ran out of time, for each turn."""
+    by_task: Mapping[str, float] = field(default_factory=dict)
+    """`success` of each task."""
     infra_retries: int = 0
     infra_dropped: int = 0
     entropy: float | None = None

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from omegaconf import OmegaConf, open_dict
+from omegaconf import OmegaConf
 
 from rlfactory.processes.child import when_parent_ends
 
@@ -29,32 +29,10 @@ def main(arguments: list[str]) -> int:
 
 
 def run_grpo(config: Any) -> None:
-    """Run verl's V1 trainer.
+    """Run verl's V1 trainer."""
+    from rlfactory.trainer.verl.grpo import train
 
-    Raises: PluginMissing: verl did not load our plugin.
-    """
-    import ray
-    from verl.trainer.main_ppo import TaskRunnerV1, run_ppo
-    from verl.trainer.ppo.utils import need_critic, need_reference_policy
-    from verl.utils.config import validate_config
-    from verl.utils.device import auto_set_device
-
-    from rlfactory.trainer.verl import plugin as verl_plugin
-
-    verl_plugin.check(rollout=config.actor_rollout_ref.rollout.name, device=config.trainer.device)
-    auto_set_device(config)
-    validate_config(
-        config=config,
-        use_reference_policy=need_reference_policy(config),
-        use_critic=need_critic(config),
-    )
-    with open_dict(config):
-        # Ray's workers begin as we did: by Python, or forked from a warm process.
-        config.ray_kwargs.ray_init.runtime_env = {"py_executable": sys.executable}
-    try:
-        run_ppo(config, task_runner_class=TaskRunnerV1)
-    finally:
-        ray.shutdown()
+    train(config)
 
 
 def run_sft(config: Any) -> None:

@@ -1,0 +1,68 @@
+"""verl's V1 trainer, with our figures of a step in every logger of `trainer.logger` (TensorBoard, W&B, MLflow, ..).
+
+They are counted by the function that the run's own records are made with, from the same episodes, so that a curve in
+TensorBoard or W&B, the report and `summary.json` show equal success.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import ray
+from omegaconf import open_dict
+from verl.trainer.main_ppo import TaskRunnerV1, run_ppo
+from verl.trainer.ppo.utils import need_critic, need_reference_policy
+from verl.trainer.ppo.v1 import trainer_base
+from verl.utils.config import validate_config
+from verl.utils.device import auto_set_device
+from verl.utils.tracking import Tracking
+
+from rlfactory.trainer.record.metrics import logged, step_record
+from rlfactory.trainer.record.recorder import read_outcomes
+from rlfactory.trainer.verl import plugin
+
+_Runner: Any = TaskRunnerV1.__ray_metadata__.modified_class
+
+
+class EpisodeTracking(Tracking):  # type: ignore[misc]
+    """verl's loggers, each step with `rlfactory/...`."""
+
+    def __init__(self, *args: Any, config: Any, **kwargs: Any) -> None:
+        super().__init__(*args, config=config, **kwargs)
+        self._folder = Path(config["rlfactory"]["run_folder"])
+
+    def log(self, data: dict[str, Any], step: int, backend: Any = None) -> None:
+        numbers = {name: float(value) for name, value in data.items() if isinstance(value, int | float)}
+        record = step_record(step, elapsed_s=0.0, verl=numbers, outcomes=read_outcomes(self._folder))
+        super().log(data | logged(record), step, backend)
+
+
+class EpisodeTaskRunner(_Runner):  # type: ignore[misc]
+    """verl's process that runs the trainer, with our loggers."""
+
+    def run(self, config: Any) -> None:
+        trainer_base.Tracking = EpisodeTracking
+        super().run(config)
+
+
+def train(config: Any) -> None:
+    """Train to the end, in a Ray cluster of its own or the one that `ray_kwargs.ray_init.address` names.
+
+    Raises: PluginMissing: verl did not load our plugin.
+    """
+    plugin.check(rollout=config.actor_rollout_ref.rollout.name, device=config.trainer.device)
+    auto_set_device(config)
+    validate_config(
+        config=config,
+        use_reference_policy=need_reference_policy(config),
+        use_critic=need_critic(config),
+    )
+    with open_dict(config):
+        # Ray's workers begin as we did: by Python, or forked from a warm process.
+        config.ray_kwargs.ray_init.runtime_env = {"py_executable": sys.executable}
+    try:
+        run_ppo(config, task_runner_class=ray.remote(EpisodeTaskRunner))
+    finally:
+        ray.shutdown()
