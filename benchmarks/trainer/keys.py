@@ -27,6 +27,7 @@ _DEADLINES = "rlfactory.deadlines"
 BASE: Final = (
     "rlfactory.run_folder=run",
     "rlfactory.address=none",
+    "actor_rollout_ref.model.path=''",  # the look's own
     "rlfactory.turn_tokens=200",
     "rlfactory.max_turns=3",
     "rlfactory.image.max_pixels=60000",
@@ -129,6 +130,11 @@ TABLE: Final[Mapping[Look, Mapping[str, Values]]] = {
         "rlfactory.service.height_px": (800, 1200),
         "rlfactory.service.transport": ("direct", "adb"),
     },
+    looks.asked_of_service: {
+        "rlfactory.service.questions": (None, "nq.jsonl"),
+        "rlfactory.service.search_index": (None, "wiki"),
+        "rlfactory.service.text2sql": (None, "spider"),
+    },
     looks.limits: {
         "rlfactory.stall_timeout_s": (180, 20),
         f"{_ROLLOUT}.n": (2, 1),
@@ -139,7 +145,19 @@ TABLE: Final[Mapping[Look, Mapping[str, Values]]] = {
         "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu": (8, 7),
         "data.train_batch_size": (8, 9),
     },
+    looks.planned: {
+        "rlfactory.gpu_gb": (80, 24),
+        f"{_ACTOR}.fsdp_config.param_offload": (False, True),
+        f"{_ACTOR}.fsdp_config.optimizer_offload": (False, True),
+        "actor_rollout_ref.ref.fsdp_config.param_offload": (False, True),
+        f"{_ROLLOUT}.gpu_memory_utilization": (0.4, 0.6),
+    },
     looks.platform: {"trainer.device": ("cpu", "cuda")},
+    looks.corrected: {
+        "algorithm.rollout_correction.rollout_is": ("token", None),
+        "algorithm.rollout_correction.rollout_is_threshold": (2.0, 1.2),
+    },
+    looks.drifted: {"rlfactory.prob_diff_limit": (0.05, 0.01)},
     looks.trusted: {
         "rlfactory.trust.token_file": (None, "/no/such/token"),
         "rlfactory.trust.ca": (None, "/no/such/ca"),
@@ -155,6 +173,7 @@ TABLE: Final[Mapping[Look, Mapping[str, Values]]] = {
         f"{_ACTOR}.use_kl_loss": (True, False),
         f"{_ACTOR}.ppo_mini_batch_size": (8, 4),
         f"{_ACTOR}.ppo_micro_batch_size_per_gpu": (8, 4),
+        f"{_ACTOR}.use_dynamic_bsz": (False, True),
         f"{_ACTOR}.calculate_entropy": (True, False),
         f"{_ACTOR}.checkpoint.save_contents": (["model"], ["model", "hf_model"]),
         f"{_ACTOR}.optim.override_optimizer_config.fused": (True, False),
@@ -164,6 +183,7 @@ TABLE: Final[Mapping[Look, Mapping[str, Values]]] = {
         f"{_MODEL}.enable_gradient_checkpointing": (False, True),
         f"{_MODEL}.path": ("", "/no/such/model"),
     },
+    learner.adapters_moved: {f"{_MODEL}.lora_rank": (0, 8)},
     learner.vision_moved: {
         f"{_ACTOR}.freeze_vision_tower": (False, True),
         f"{_MODEL}.override_config.freeze_vision_tower": (False, True),

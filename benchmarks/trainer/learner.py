@@ -37,7 +37,8 @@ def model_folder() -> Path:
 
 def update(config: Any) -> dict[str, Any]:
     """Update the recipe's actor once; return what can be seen of it: what moved, how the model is held, metrics."""
-    config = OmegaConf.merge(config, {"actor_rollout_ref": {"model": {"path": str(model_folder())}}})
+    path = config.actor_rollout_ref.model.path or str(model_folder())
+    config = OmegaConf.merge(config, {"actor_rollout_ref": {"model": {"path": path}}})
     with open_dict(config):
         config.actor_rollout_ref.actor.optim.total_training_steps = 4
     OmegaConf.resolve(config)
@@ -116,6 +117,12 @@ def vision_moved(config: Any) -> float:
     moved = update(config)["moved"]
     assert any(far for name, far in moved.items() if "visual" not in name), "nothing learnt"
     return float(sum(far for name, far in moved.items() if "visual" in name))
+
+
+def adapters_moved(config: Any) -> Any:
+    """Whether an update moves nothing but adapters."""
+    moved = {name for name, far in update(config)["moved"].items() if far}
+    return bool(moved), all("lora_" in name for name in moved)
 
 
 def batch_of_rows() -> TensorDict:

@@ -15,9 +15,12 @@ from unittest.mock import patch
 
 import pyarrow
 import pyarrow.parquet
+import torch
 from omegaconf import OmegaConf
 from safetensors.torch import load_file
+from verl import DataProto
 from verl.experimental.agent_loop.agent_loop import DictConfigWrap
+from verl.trainer.ppo.rollout_corr_helper import compute_rollout_correction_and_add_to_batch
 from verl.trainer.ppo.utils import create_rl_dataset, create_rl_sampler
 from verl.trainer.ppo.v1 import trainer_base
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
@@ -34,9 +37,12 @@ from rlfactory.trainer.cpu.tokenizer import Corpus, build_tokenizer
 from rlfactory.trainer.episode.episodes import row_of, spec_of
 from rlfactory.trainer.episode.rollout import Dropped, play
 from rlfactory.trainer.record.recorder import read_outcomes
-from rlfactory.trainer.record.runlog import RunLog
+from rlfactory.trainer.record.runlog import RunLog, StepRecord
 from rlfactory.trainer.run.limits import check_limits
+from rlfactory.trainer.run.local_service import ServiceConfig, local_service
+from rlfactory.trainer.run.plan import plan_of
 from rlfactory.trainer.run.settings import RolloutSettings
+from rlfactory.trainer.run.train import check_drift
 from rlfactory.trainer.verl import plugin
 from rlfactory.trainer.verl.agent_loop import PhoneAgentLoop
 from rlfactory.trainer.verl.images import measuring
@@ -137,6 +143,28 @@ def connected(config: Any) -> Any:
 def limits(config: Any) -> None:
     """What is refused before anything starts."""
     check_limits(config)
+
+
+def planned(config: Any) -> Any:
+    """What a dry run reckons with."""
+    on_gpus = {"trainer": {"device": "cuda"}, "rlfactory": {"gpu_gb": config.rlfactory.gpu_gb or 80}}
+    return plan_of(OmegaConf.merge(config, on_gpus)).memory
+
+
+def corrected(config: Any) -> Any:
+    """How much tokens count that the engine thought less probable than the learner does."""
+    ones = torch.ones(2, 3)
+    batch = DataProto.from_dict(
+        {"old_log_probs": -ones, "rollout_log_probs": -1.5 * ones, "response_mask": ones.to(torch.int64)}
+    )
+    batch, _ = compute_rollout_correction_and_add_to_batch(batch, config.algorithm.rollout_correction)
+    return batch.batch.get("rollout_is_weights")
+
+
+def drifted(config: Any) -> None:
+    """Whether a run goes on whose engine samples from another policy."""
+    step = StepRecord(step=1, elapsed_s=0.0, verl={"training/rollout_probs_diff_mean": 0.03})
+    check_drift(step, config.rlfactory.prob_diff_limit)
 
 
 def platform(config: Any) -> None:
@@ -286,6 +314,11 @@ def training_loop(config: Any) -> Any:
     return told, loop.did
 
 
+def asked_of_service(config: Any) -> Any:
+    """The words that a run starts its service with."""
+    return ServiceConfig.from_config(config.rlfactory.service).arguments()
+
+
 def resumed(config: Any) -> Any:
     """The step that verl goes on from, where a checkpoint lies in the run's folder."""
     with tempfile.TemporaryDirectory() as place:
@@ -302,16 +335,13 @@ def resumed(config: Any) -> Any:
 
 def services(config: Any) -> Any:
     """The phones of the service that a run starts."""
-    from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 
     async def look() -> Any:
-        own = config.rlfactory.service
-        wanted = ServiceConfig(
-            phones=own.phones, transport=own.transport, width_px=own.width_px, height_px=own.height_px
-        )
+        wanted = ServiceConfig.from_config(config.rlfactory.service)
         async with local_service(wanted) as service, EnvClient(service.address) as client:
             begun = await client.reset("tiny.wifi", seed=0)
             status = await client.status()
-            return len(status.phones), begun.observation.width_px, begun.observation.height_px
+            serials = sorted(phone.serial for phone in status.phones)
+            return serials, begun.observation.width_px, begun.observation.height_px
 
     return asyncio.run(look())

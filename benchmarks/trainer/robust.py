@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Final
 
+from benchmarks.trainer.start import shown
 from rlfactory.trainer.record.recorder import Outcome, read_outcomes
 from rlfactory.trainer.record.runlog import RunLog, RunSummary, StepRecord
 from rlfactory.trainer.run.train import Progress, run
@@ -34,9 +35,7 @@ def measure(steps: int = STEPS, *overrides: str) -> dict[str, Any]:
         def tell(told: Progress) -> None:
             if told.phase == "grpo_start":
                 trigger.touch()
-            print(
-                f"{told.elapsed_s:.0f} s {told.phase} {told.step.step if told.step else told.message}", file=sys.stderr
-            )
+            shown(told)
 
         with faulty_service(trigger) as address:
             bound = (f"trainer.total_training_steps={steps}", f"trainer.test_freq={steps}", "trainer.save_freq=-1")
