@@ -15,6 +15,7 @@ import typer
 from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.wire.trust_options import ClientTrustFiles, token_from_environment
 from rlfactory.options import takes_options
+from rlfactory.trainer.record.compare import RunLog, compare
 
 app = typer.Typer()
 
@@ -32,10 +33,11 @@ def train(
     name: Annotated[str | None, typer.Option(help="Of the run's folder; by default recipe and time.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with NAME or latest, as it was configured.")] = False,
     runs: Annotated[Path, typer.Option(help="Where runs are kept.")] = RUNS,
+    dry: Annotated[bool, typer.Option("--dry-run", help="Check all but weights and GPUs, and end.")] = False,
 ) -> None:
     """Train an agent by a recipe."""
     try:
-        from rlfactory.trainer.run.train_view import train_in_terminal
+        from rlfactory.trainer.run.train_view import check_in_terminal, train_in_terminal
     except ModuleNotFoundError as error:
         raise TaskError(f"training needs {error.name}: install rlfactory[train]") from None
 
@@ -50,7 +52,31 @@ def train(
         seed, transport = 1 if seed is None else seed, transport or "direct"
     chosen = {"rlfactory.seed": seed, "rlfactory.service.transport": transport}
     own = [f"{key}={value}" for key, value in chosen.items() if value is not None]
+    if dry:
+        raise typer.Exit(not check_in_terminal(recipe, [*own, *(overrides or [])]))
     train_in_terminal(recipe, [*own, *(overrides or [])], runs=runs, name=name, resume=resume)
+
+
+@app.command()
+def doctor(
+    recipe: Annotated[str, typer.Argument(help="What it is to train.")] = "tiny_phone",
+    overrides: Annotated[list[str] | None, typer.Argument(help="key=value, as for train.")] = None,
+    runs: Annotated[Path, typer.Option(help="Where runs are kept.")] = RUNS,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Say what this machine lacks to train by a recipe, and what mends it. Exits 1 if it would fail."""
+    from rlfactory.trainer.run.doctor import examine, show
+
+    found = examine(recipe, overrides or [], runs=runs)
+    raise typer.Exit(not show(found, title=f"{recipe} on this machine", as_json=as_json))
+
+
+@app.command()
+def recipes(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+    """List the recipes: what they train, on what, and what a step is."""
+    from rlfactory.trainer.run.plan import show_recipes
+
+    show_recipes(as_json=as_json)
 
 
 @app.command("eval")
@@ -128,8 +154,6 @@ def compare_runs(
     as_json: Annotated[bool, typer.Option("--json", help="Figures as JSON.")] = False,
 ) -> None:
     """Compare two recorded evaluations pair by pair: the difference, its interval, and whether it may be chance."""
-    from rlfactory.trainer.record.compare import RunLog, compare
-
     found = compare(RunLog(first), RunLog(second))
     if as_json:
         print(json.dumps(asdict(found), indent=2))

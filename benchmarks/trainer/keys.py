@@ -131,9 +131,9 @@ TABLE: Final[Mapping[Look, Mapping[str, Values]]] = {
         "rlfactory.service.transport": ("direct", "adb"),
     },
     looks.asked_of_service: {
-        "rlfactory.service.questions": (None, "nq.jsonl"),
-        "rlfactory.service.search_index": (None, "wiki"),
-        "rlfactory.service.text2sql": (None, "spider"),
+        "rlfactory.service.questions": ("", "nq.jsonl"),
+        "rlfactory.service.search_index": ("", "wiki"),
+        "rlfactory.service.text2sql": ("", "spider"),
     },
     looks.limits: {
         "rlfactory.stall_timeout_s": (180, 20),

@@ -29,6 +29,7 @@ from rlfactory.trainer.record.evaluation_view import evaluation_view, progress_b
 from rlfactory.trainer.record.report import write_report
 from rlfactory.trainer.record.runlog import RunLog
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
+from rlfactory.trainer.run.model_size import size_of
 
 __all__ = [
     "Ablation",
@@ -39,6 +40,8 @@ __all__ = [
     "run_evaluation",
     "show",
 ]
+LARGEST_HERE: Final = 1e9
+"""Parameters of a checkpoint that our engine plays on CPU, at a few tokens a second."""
 KINDS: Final = ("oracle", "random", "checkpoint", "openai")
 
 
@@ -76,6 +79,13 @@ def _checkpoint(rest: str, config: PolicyConfig) -> Policy:
     folder = Path(rest)
     if not rest or not folder.is_dir():
         raise TaskError(f"no checkpoint folder {rest!r}; after a training run: checkpoint:runs/latest/policy")
+    model = folder / "policy" if (folder / "policy").is_dir() else folder
+    size = size_of(model)
+    if size is not None and size.parameters > LARGEST_HERE:
+        raise TaskError(
+            f"{model} has {size.parameters / 1e9:.1f} billion parameters, too many for the engine on CPU; serve it: "
+            f"vllm serve {model}, and play with --policy openai:http://127.0.0.1:8000/v1,{model} --dialect NAME"
+        )
     from rlfactory.trainer.verl.checkpoint import CheckpointPolicy
 
     return CheckpointPolicy(folder=folder, config=config)

@@ -5,13 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from omegaconf import OmegaConf
+
 from rlfactory.envs.api.errors import TaskError
 
 
 def check_limits(config: Any) -> None:
     """Raises: TaskError: two limits contradict each other; names both keys and says what would do."""
-    for problem in (*_deadlines(config.rlfactory), *_lengths(config), *_engines(config), *_batches(config)):
+    for problem in _problems(config):
         raise TaskError(problem)
+
+
+def _problems(config: Any) -> Iterator[str]:
+    yield from _service(config)
+    yield from _deadlines(config.rlfactory)
+    yield from _lengths(config)
+    yield from _engines(config)
+    yield from _batches(config)
+
+
+def _service(config: Any) -> Iterator[str]:
+    own, nodes = config.rlfactory, config.trainer.nnodes
+    if own.service is None and OmegaConf.is_missing(own, "address"):
+        yield "rlfactory.service=null needs rlfactory.address=HOST:PORT, a service that runs already"
+    if own.service is not None and nodes > 1:
+        yield (
+            f"trainer.nnodes={nodes} needs a service that all of them reach: "
+            "rlfactory.service=null rlfactory.address=HOST:PORT"
+        )
 
 
 def _deadlines(own: Any) -> Iterator[str]:
@@ -48,6 +69,24 @@ def _engines(config: Any) -> Iterator[str]:
     strategy = config.actor_rollout_ref.actor.strategy
     if strategy not in ("fsdp", "fsdp2"):
         yield f"actor_rollout_ref.actor.strategy={strategy} is not served: rows of episodes need fsdp or fsdp2"
+    rollout = config.actor_rollout_ref.rollout
+    parts = rollout.tensor_model_parallel_size
+    apart = config.trainer.v1.trainer_mode == "separate_async"
+    playing = rollout if apart else config.trainer
+    if playing.nnodes * playing.n_gpus_per_node % parts:
+        yield (
+            f"actor_rollout_ref.rollout.tensor_model_parallel_size={parts} must divide the "
+            f"{playing.nnodes * playing.n_gpus_per_node} GPUs that play episodes"
+        )
+    if not apart:
+        return
+    updates = config.trainer.v1.separate_async.parameter_sync_step
+    if config.data.train_batch_size != updates * config.actor_rollout_ref.actor.ppo_mini_batch_size:
+        yield (
+            f"trainer.v1.separate_async.parameter_sync_step={updates} times actor_rollout_ref.actor.ppo_mini_batch_size"
+            f"={config.actor_rollout_ref.actor.ppo_mini_batch_size} must be data.train_batch_size="
+            f"{config.data.train_batch_size} where learner and engine have GPUs of their own"
+        )
 
 
 def _batches(config: Any) -> Iterator[str]:
@@ -68,6 +107,10 @@ def _batches(config: Any) -> Iterator[str]:
     rows = actor.ppo_mini_batch_size * rollout.n
     if rows % gpus:
         yield f"a mini-batch of {rows} rows (ppo_mini_batch_size x rollout.n) cannot be shared out to {gpus} GPUs"
+    row = data.max_prompt_length + data.max_response_length
+    if actor.use_dynamic_bsz and actor.ppo_max_token_len_per_gpu < row:
+        most = actor.ppo_max_token_len_per_gpu
+        yield f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu={most} must be at least {row}, the longest row"
     sizes = {
         "actor.ppo_micro_batch_size_per_gpu": (actor.use_dynamic_bsz, actor.ppo_micro_batch_size_per_gpu),
         "rollout.log_prob_micro_batch_size_per_gpu": (

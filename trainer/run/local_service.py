@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from rlfactory.envs.api.errors import InfrastructureError
 from rlfactory.envs.wire.trust_options import VARIABLES
@@ -37,6 +37,12 @@ class ServiceConfig:
     """Served beside the tasks that ship with RLFactory."""
     tools_file: Path | None = None
     """Of tools beside those that ship with it."""
+    questions: Path | None = None
+    """JSONL, for the task search_qa.NAME."""
+    search_index: str = ""
+    """A folder or a URL, for `questions`."""
+    text2sql: Path | None = None
+    """A folder laid out as Spider or BIRD, for the task text2sql.NAME."""
     answers: Path | None = None
     """For a replay: what its calls of tools are answered with."""
     unsafe_local: bool = False
@@ -47,6 +53,22 @@ class ServiceConfig:
     log_path: Path | None = None
     """Where its stderr goes; None: to a file that is gone with it."""
 
+    @classmethod
+    def from_config(cls, wanted: Any, *, phones: int | None = None, log_path: Path | None = None) -> ServiceConfig:
+        """Read `rlfactory.service` of a composed recipe. `phones`: other than the recipe's."""
+        return cls(
+            phones=wanted.phones if phones is None else phones,
+            transport=wanted.transport,
+            width_px=wanted.width_px,
+            height_px=wanted.height_px,
+            task_files=tuple(map(Path, wanted.tasks)),
+            tools_file=Path(wanted.tools) if wanted.tools else None,
+            questions=Path(wanted.questions) if wanted.questions else None,
+            search_index=wanted.search_index,
+            text2sql=Path(wanted.text2sql) if wanted.text2sql else None,
+            log_path=log_path,
+        )
+
     def arguments(self) -> list[str]:
         return [
             *("serve", "--json", "--port", "0", "--stop-on-eof"),
@@ -55,6 +77,9 @@ class ServiceConfig:
             *("--max-sessions", str(max(64, 2 * self.phones) if self.phones else TEXT_SESSIONS)),
             *(word for path in self.task_files for word in ("--tasks", str(path))),
             *(("--tools", str(self.tools_file)) if self.tools_file else ()),
+            *(("--questions", str(self.questions)) if self.questions else ()),
+            *(("--search-index", self.search_index) if self.search_index else ()),
+            *(("--text2sql", str(self.text2sql)) if self.text2sql else ()),
             *(("--answers", str(self.answers)) if self.answers else ()),
             *(("--unsafe-local",) if self.unsafe_local else ()),
         ]

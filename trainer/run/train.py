@@ -29,6 +29,7 @@ from rlfactory.trainer.dialects import get_dialect
 from rlfactory.trainer.record.metrics import step_record, time_shares
 from rlfactory.trainer.record.recorder import Recorder, read_outcomes
 from rlfactory.trainer.record.runlog import RunLog, RunSummary, StepRecord, point_to_latest, read_lines
+from rlfactory.trainer.run import warm_start
 from rlfactory.trainer.run.engines import hub_environment, settle_engine, version
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 from rlfactory.trainer.run.recipe import CONFIGS, compose_recipe, resumed_recipe, save_config
@@ -44,7 +45,7 @@ _WORKERS = ("setup_worker.py", "default_worker.py")
 """Ray's programs that become its workers."""
 _WARM = (
     "transfer_queue",
-    "verl.trainer.main_ppo",
+    "rlfactory.trainer.verl.grpo",
     "verl.trainer.ppo.v1",
     "verl.workers.engine_workers",
     "rlfactory.trainer.cpu.rollout_server",
@@ -219,15 +220,7 @@ class _Run:
             return
         phones = f"{wanted.phones} phones of {wanted.width_px}x{wanted.height_px}"
         started = self._begin("service", phones if wanted.phones else "no phones: text only")
-        config = ServiceConfig(
-            phones=wanted.phones,
-            transport=wanted.transport,
-            width_px=wanted.width_px,
-            height_px=wanted.height_px,
-            task_files=tuple(map(Path, wanted.tasks)),
-            tools_file=Path(wanted.tools) if wanted.tools else None,
-            log_path=self._log.logs / "envd.log",
-        )
+        config = ServiceConfig.from_config(wanted, log_path=self._log.logs / "envd.log")
         async with local_service(config) as service:
             self._end("service", started)
             yield service.address
@@ -258,8 +251,6 @@ class _Run:
         self._end("warm_start", started)
 
     async def _demonstrate(self, address: str) -> None:
-        from rlfactory.trainer.run import warm_start
-
         settings = RolloutSettings.from_config(self._own)
         episodes = warm_start.demonstrated_episodes(self._config)
         dialect = get_dialect(settings.dialect)
@@ -278,7 +269,7 @@ class _Run:
         stall_s = float(self._own.stall_timeout_s)
         log_path = self._log.logs / "grpo.log"
         arguments = ["-m", _VERL, "grpo", str(self._log.folder / "config.yaml")]
-        environment = self._environment() | {"VERL_FILE_LOGGER_PATH": str(metrics)}
+        environment = self._environment() | self._logger_places() | {"VERL_FILE_LOGGER_PATH": str(metrics)}
         async with python_child(arguments, log_path=log_path, environment=environment, warm=self._python) as child:
             last = time.monotonic() + START_S
             while True:
@@ -288,6 +279,7 @@ class _Run:
                     if record.step and self._first_step_s is None:
                         self._first_step_s = last - started
                     self._tell(Progress(phase="grpo", elapsed_s=self._phases.elapsed_s, step=record, total_steps=total))
+                    check_drift(record, float(self._own.prob_diff_limit))
                 if mistake := self._log.mistake():
                     raise TaskError(mistake)
                 if ended:
@@ -309,6 +301,13 @@ class _Run:
 
     def _environment(self) -> dict[str, str]:
         return {**_ENVIRONMENT, **hub_environment(self._config)}
+
+    def _logger_places(self) -> dict[str, str]:
+        """Return where verl's loggers write, if the user has not said."""
+        logs = self._log.logs
+        places = {"TENSORBOARD_DIR": f"{logs / 'tensorboard'}", "WANDB_DIR": str(logs)}
+        places["MLFLOW_TRACKING_URI"] = f"sqlite:///{logs / 'mlflow.db'}"
+        return {name: os.environ.get(name, place) for name, place in places.items()}
 
     def _keep_policy(self) -> None:
         """Copy the last checkpoint's Hugging Face directory to policy/."""
@@ -348,6 +347,16 @@ class _Run:
                 tasks=tuple(self._config.data.episodes.tasks),
                 versions=_versions(),
             ),
+        )
+
+
+def check_drift(record: StepRecord, limit: float) -> None:
+    """Raises: InfrastructureError: the engine does not sample from the policy that learns."""
+    found = record.verl.get("training/rollout_probs_diff_mean", 0.0)
+    if found > limit:
+        raise InfrastructureError(
+            f"step {record.step}: rollout and training differ by {found:.3f} on average in a token's probability, over "
+            f"rlfactory.prob_diff_limit={limit:g}; the engine does not sample from the policy that learns"
         )
 
 

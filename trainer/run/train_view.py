@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -16,9 +18,13 @@ from rlfactory.envs.api.errors import InfrastructureError
 from rlfactory.processes.descendants import ChildFailed
 from rlfactory.trainer.record.report import duration, percent, write_report
 from rlfactory.trainer.record.runlog import RunSummary, StepRecord
+from rlfactory.trainer.run.checks import show
+from rlfactory.trainer.run.dry_run import dry_run
+from rlfactory.trainer.run.train import DEFAULT_RECIPE, run
 from rlfactory.trainer.run.train import Progress as Told
-from rlfactory.trainer.run.train import run
 
+REPORT_EVERY_S: Final = 60.0
+"""While a run goes on."""
 PHASES = {
     "service": "service",
     "demonstrations": "demonstrations",
@@ -32,10 +38,12 @@ PHASES = {
 class TrainingView:
     """A line for each phase and step, and on a terminal a bar below them."""
 
-    def __init__(self, bar: Progress) -> None:
+    def __init__(self, bar: Progress, folder: Path) -> None:
         self.began = False
         """The run has a folder."""
         self._bar = bar
+        self._folder = folder
+        self._reported_s = -math.inf
         self._task = bar.add_task("starting", total=None)
 
     def tell(self, told: Told) -> None:
@@ -47,12 +55,19 @@ class TrainingView:
         self._bar.console.print(Text.assemble(*start, line))
         if told.step:
             self._bar.update(self._task, description=name, completed=told.step.step, total=told.total_steps)
+            self._report(told.elapsed_s)
         else:
             self._bar.update(self._task, description=name)
 
+    def _report(self, elapsed_s: float) -> None:
+        """Write the report anew, not more often than it is worth."""
+        if elapsed_s - self._reported_s >= REPORT_EVERY_S:
+            write_report(self._folder)
+            self._reported_s = elapsed_s
+
 
 @contextmanager
-def training_view(console: Console) -> Iterator[TrainingView]:
+def training_view(console: Console, folder: Path) -> Iterator[TrainingView]:
     """Show a run as it goes, for the block."""
     columns = (
         SpinnerColumn(),
@@ -62,7 +77,7 @@ def training_view(console: Console) -> Iterator[TrainingView]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        yield TrainingView(bar)
+        yield TrainingView(bar, folder)
 
 
 def clock(seconds: float) -> str:
@@ -102,7 +117,7 @@ def train_in_terminal(
     """Train by a recipe, shown as it goes on; write its report, whatever happens. See `run` for what it raises."""
     console = Console(highlight=False)
     folder = runs / (name or "latest")
-    with training_view(console) as view:
+    with training_view(console, folder) as view:
         try:
             summary = run(recipe, overrides, runs=runs, name=name, resume=resume, progress=view.tell)
         except ChildFailed as error:
@@ -115,6 +130,12 @@ def train_in_terminal(
             if view.began:  # also a run that was stopped or failed has something to show
                 page = write_report(folder)
     console.print(summary_view(summary, page), soft_wrap=True)
+
+
+def check_in_terminal(recipe: str | None, overrides: Sequence[str]) -> bool:
+    """Show what a run would begin with; tell whether it could. See `dry_run` for what it raises."""
+    name = recipe or DEFAULT_RECIPE
+    return show(dry_run(name, overrides), title=f"{name}, nothing started", as_json=False)
 
 
 def _resuming(folder: Path) -> str:

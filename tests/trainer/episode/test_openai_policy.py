@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from rlfactory.envs.api.errors import TaskError, UnknownName
@@ -37,6 +40,14 @@ def test_a_screenshot_goes_before_the_text_as_a_data_uri() -> None:
 def test_a_policy_that_cannot_be_had_is_named(spec: str, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         make_policy(spec, PolicyConfig())
+
+
+def test_a_checkpoint_too_large_for_our_engine_is_to_be_served(tmp_path: Path) -> None:
+    sides = {"hidden_size": 2560, "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8}
+    sides |= {"head_dim": 128, "intermediate_size": 9728, "vocab_size": 151936, "tie_word_embeddings": True}
+    (tmp_path / "config.json").write_text(json.dumps(sides))
+    with pytest.raises(TaskError, match=r"4\.0 billion parameters, .* vllm serve .* --policy openai:http"):
+        make_policy(f"checkpoint:{tmp_path}", PolicyConfig())
 
 
 def test_an_unknown_dialect_is_named() -> None:
