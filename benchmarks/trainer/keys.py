@@ -197,6 +197,7 @@ OURS_BY_OTHERS: Final = {
     "rlfactory.service.tools": "as tasks",
     "rlfactory.tiny_model": "null where a model is given",
     "rlfactory.warm_start": "null where a model is given",
+    "rlfactory.warm_start.model": "of recipe smol_search; tests/trainer/run/test_recipe.py",
 }
 """Keys of ours that stand for a section or a place."""
 

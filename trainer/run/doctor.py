@@ -20,7 +20,7 @@ import psutil
 from huggingface_hub import constants, try_to_load_from_cache
 
 from rlfactory.envs.api.errors import RLFactoryError
-from rlfactory.envs.client import EnvClient
+from rlfactory.envs.client import ClientConfig, EnvClient
 from rlfactory.trainer.run.checks import Check, show
 from rlfactory.trainer.run.engines import version
 from rlfactory.trainer.run.plan import GB, Plan, plan_of
@@ -163,7 +163,7 @@ def _limits() -> Iterator[Check]:
 def _model(config: Any) -> Iterator[Check]:
     """Where the weights come from, if they are not made by the run."""
     path = str(config.actor_rollout_ref.model.path)
-    if config.rlfactory.tiny_model is not None:
+    if config.rlfactory.warm_start is not None:
         return
     if Path(path, "config.json").is_file():
         yield Check(name="model", told=f"in {path}")
@@ -197,7 +197,8 @@ async def _service(config: Any) -> list[Check]:
     if own.service is None:
         settings = RolloutSettings.from_config(own)
         try:
-            async with EnvClient(settings.address, trust=settings.trust.load()) as client:
+            patient = ClientConfig(connect_timeout_s=3.0)
+            async with EnvClient(settings.address, config=patient, trust=settings.trust.load()) as client:
                 phones = len((await client.status()).phones)
         except RLFactoryError as error:
             mend = "rlfactory.address=HOST:PORT of a service (make serve), or none of it and a service is started"

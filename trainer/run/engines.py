@@ -28,7 +28,7 @@ def settle_engine(config: Any) -> str:
 
 def hub_environment(config: Any) -> dict[str, str]:
     """Return what keeps Hugging Face's libraries off the network where the model is made here; the user's word goes."""
-    made_here = config.rlfactory.tiny_model is not None
+    made_here = config.rlfactory.warm_start is not None
     return {"HF_HUB_OFFLINE": os.environ.get("HF_HUB_OFFLINE", "1")} if made_here else {}
 
 

@@ -86,14 +86,15 @@ class Plan:
 def plan_of(config: Any) -> Plan:
     """Return a composed recipe's plan."""
     own, data, rollout = config.rlfactory, config.data, config.actor_rollout_ref.rollout
-    size = size_of(config.actor_rollout_ref.model.path, own.tiny_model)
+    model = (own.warm_start.model or "made by the run") if own.warm_start else config.actor_rollout_ref.model.path
+    size = size_of(model, own.tiny_model)
     mode = str(config.trainer.v1.trainer_mode)
     playing = rollout.nnodes * rollout.n_gpus_per_node if mode == "separate_async" else 0
     learning = learning_gpus(config)
     engines = max(1, (playing or learning) // rollout.tensor_model_parallel_size)
     return Plan(
         recipe=own.recipe,
-        model="made by the run" if own.tiny_model else config.actor_rollout_ref.model.path,
+        model=model,
         size=size,
         nodes=config.trainer.nnodes + (rollout.nnodes if playing else 0),
         gpus=learning + playing,
@@ -222,7 +223,7 @@ def _pixels_gb(config: Any, rows: int) -> float:
     if not budget:
         return 0.0
     shown = min(config.rlfactory.max_turns or 15, row_tokens(config) * 4 * 16**2 // budget + 1)
-    return rows * shown * budget * _PIXEL_BYTES / GB
+    return float(rows * shown * budget * _PIXEL_BYTES / GB)
 
 
 def _dtype(name: Any) -> int:

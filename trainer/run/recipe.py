@@ -19,6 +19,8 @@ from omegaconf.errors import OmegaConfBaseException
 from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.trainer.run.limits import check_limits
 
+SMOLLM2 = "HuggingFaceTB/SmolLM2-135M-Instruct"
+"""The one pretrained model that a run can make by itself."""
 CONFIGS = Path(__file__).parents[1] / "configs"
 _NOT_RECIPES = frozenset({"base", "agent_loops"})
 
@@ -149,8 +151,12 @@ def _check_own_keys(own: DictConfig) -> None:
 def _check_warm_start(own: DictConfig) -> None:
     """Refuse what verl's SFT trainer would stumble over minutes later."""
     start = own.warm_start
-    if own.tiny_model is None or start is None:
+    if start is None:
         return
+    if (own.tiny_model is None) != (start.model is not None):
+        raise TaskError(f"the lessons begin with rlfactory.tiny_model or with rlfactory.warm_start.model={start.model}")
+    if start.model not in (None, SMOLLM2):
+        raise TaskError(f"rlfactory.warm_start.model={start.model} is none that a run can make; there is {SMOLLM2}")
     if not start.lessons:
         raise TaskError("rlfactory.warm_start.lessons is empty; a tiny model needs one to start from")
     if not 1 <= start.batch <= start.episodes:

@@ -238,7 +238,7 @@ class _Run:
         save_config(self._config, self._log.folder / "config.yaml")
 
     async def _prepare_model(self, address: str) -> None:
-        if self._own.tiny_model is None or (self._resume and self._log.model.exists()):
+        if self._own.warm_start is None or (self._resume and self._log.model.exists()):
             return
         started = self._begin("demonstrations", f"{self._own.warm_start.episodes} oracle episodes")
         await self._demonstrate(address)

@@ -18,6 +18,7 @@ from hydra import compose, initialize_config_module
 from omegaconf import DictConfig, OmegaConf, open_dict
 from PIL import Image
 
+from rlfactory.trainer.cpu.smollm2 import save_smollm2
 from rlfactory.trainer.cpu.tiny_model import TinyModelConfig, save_tiny_model
 from rlfactory.trainer.cpu.tokenizer import Corpus, build_tokenizer, copied_words, fixed_phrases, tag_lines
 from rlfactory.trainer.record.runlog import RunLog
@@ -34,7 +35,10 @@ def prepare(config: Any) -> None:
     log = RunLog(Path(config.rlfactory.run_folder))
     lessons = list(config.rlfactory.warm_start.lessons)
     model = log.folder / "untrained"
-    make_model(config.rlfactory, lesson_data(log.folder, 0), model)
+    if config.rlfactory.tiny_model is None:
+        save_smollm2(model)
+    else:
+        make_model(config.rlfactory, lesson_data(log.folder, 0), model)
     for number, lesson in enumerate(lessons):
         output = log.folder / f"lesson-{number}"
         # Where verl's file logger writes.

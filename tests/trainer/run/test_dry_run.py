@@ -10,7 +10,7 @@ pytest.importorskip("verl", reason="needs the train extra")
 from typer.testing import CliRunner
 
 from rlfactory.trainer.cli import app
-from rlfactory.trainer.run import doctor
+from rlfactory.trainer.run import doctor, plan
 from rlfactory.trainer.run.dry_run import dry_run
 from rlfactory.trainer.run.model_size import size_of
 from rlfactory.trainer.run.plan import plan_of
@@ -90,7 +90,8 @@ def test_the_doctor_says_what_mends_it(tmp_path: Path, monkeypatch: pytest.Monke
     assert "make serve" in mends["service"]
 
 
-def test_recipes_are_listed_with_what_they_take() -> None:
-    listed = CliRunner().invoke(app, ["recipes"]).output
-    assert "qwen3_vl_8b" in listed
-    assert "8 GPUs, 256 phones" in listed
+def test_recipes_are_listed_with_what_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "recipe_names", lambda: ["qwen3_vl_8b", "tiny_search"])
+    large, tiny = CliRunner().invoke(app, ["recipes"]).output.splitlines()[1:]
+    assert "8 GPUs, 256 phones" in large
+    assert "64 episodes of 256 tokens" in tiny

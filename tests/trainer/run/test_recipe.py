@@ -38,6 +38,11 @@ def test_every_recipe_composes_for_its_hardware_and_others(name: str, hardware: 
         (["hardware=tpu"], "hardware/tpu"),
         (["rlfactory.warm_start.episodes=8"], "rlfactory.warm_start.batch=16 must be within 1..8"),
         (["rlfactory.warm_start.micro_batch=5"], "must divide rlfactory.warm_start.batch=16"),
+        (["rlfactory.warm_start.model=gpt2"], "the lessons begin with rlfactory.tiny_model or with"),
+        (
+            ["rlfactory.tiny_model=null", "rlfactory.warm_start.model=gpt2"],
+            "there is HuggingFaceTB/SmolLM2-135M-Instruct",
+        ),
         (["rlfactory.warm_start.lessons=[]"], "a tiny model needs one"),
         (
             ["rlfactory.deadlines.step_timeout_s=90"],

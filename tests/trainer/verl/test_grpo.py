@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("verl", reason="needs the train extra")
 pytest.importorskip("wandb", reason="needs wandb")
+import wandb
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from wandb.proto import wandb_internal_pb2
 
@@ -89,6 +90,7 @@ def test_report_summary_tensorboard_and_wandb_show_equal_success(run: RunLog, mo
     for step in range(3):
         tracking.log(verl if step else {"val": 1.0}, step)
     tracking.finish()
+    wandb.teardown()
 
     for step in range(3):
         record = step_record(step, elapsed_s=1.0, verl=verl if step else {}, outcomes=read_outcomes(run.folder))
