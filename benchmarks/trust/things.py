@@ -126,7 +126,8 @@ class Alarm:
 
     def take(self, phone: Phone) -> None:
         for each in clock.all_alarms(phone.system):
-            if (f"{each.hour:02d}:{each.minute:02d}", each.label) == (self.time, self.label):
+            own = f"{each.hour:02d}:{each.minute:02d}", each.label, each.enabled
+            if own == (self.time, self.label, self.on):
                 clock.delete_alarm(phone.system, each.id)
                 return
         raise Missing
