@@ -10,7 +10,7 @@ from benchmarks.trust.check import Check, Finding, Size, side_by_side
 from benchmarks.trust.mutants import ALICE, goals
 from benchmarks.trust.plans import Act, Plan, do, plan_of
 from benchmarks.trust.stage import Stage
-from benchmarks.trust.things import Alarm, City, File, Joined, Paired, Person, Thing, Timer, Value
+from benchmarks.trust.things import TABLES, Alarm, City, File, Joined, Made, Paired, Person, Thing, Timer, Value
 from rlfactory.emulators.simulator.phone import Phone
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.phone.reading import NOTES_FOLDER
@@ -30,6 +30,7 @@ DETOURS: Final[tuple[Thing, ...]] = (
     File(path="Pictures/scrap/"),
     City(name="Oslo"),
     Paired(name="Car Audio"),
+    *(Made(kind=kind) for kind in TABLES),
 )
 """Made, and taken away again."""
 WAITS_S: Final = (60, 600, 3_600, 86_400)

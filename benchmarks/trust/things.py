@@ -7,15 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Final, Protocol, Self
 
 from rlfactory.emulators.simulator.android.system import System
+from rlfactory.emulators.simulator.apps.broccoli import app as broccoli
+from rlfactory.emulators.simulator.apps.calendar import app as calendar
 from rlfactory.emulators.simulator.apps.clock import data as clock
 from rlfactory.emulators.simulator.apps.clock.cities import chosen_cities
 from rlfactory.emulators.simulator.apps.contacts import data as contacts
+from rlfactory.emulators.simulator.apps.expense import app as expense
+from rlfactory.emulators.simulator.apps.joplin import app as joplin
 from rlfactory.emulators.simulator.apps.kit.preferences import Preferences
+from rlfactory.emulators.simulator.apps.music import app as music
+from rlfactory.emulators.simulator.apps.osmand import app as osmand
 from rlfactory.emulators.simulator.apps.settings.devices import BluetoothState
 from rlfactory.emulators.simulator.apps.settings.network import WifiState
+from rlfactory.emulators.simulator.apps.tasks import app as tasks
+from rlfactory.emulators.simulator.apps.telephony import provider as telephony
+from rlfactory.emulators.simulator.apps.tracks import app as tracks
+from rlfactory.emulators.simulator.apps.vlc import app as vlc
 from rlfactory.emulators.simulator.phone import Phone
 
 
@@ -344,6 +354,46 @@ class AppData:
 
     def near(self) -> Iterable[AppData]:
         return ()
+
+
+TABLES: Final = {
+    "event": calendar.EVENTS,
+    "expense": expense.EXPENSES,
+    "marker": osmand.MARKERS,
+    "note": joplin.NOTES,
+    "playlist": music.PLAYLISTS,
+    "recipe": broccoli.RECIPES,
+    "text message": telephony.SMS,
+    "to-do": tasks.TASKS,
+    "track": tracks.TRACKS,
+    "video playlist": vlc.PLAYLISTS,
+}
+"""Where apps keep what their users make, by what it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """Something that a user made in an app that keeps it in a table."""
+
+    several: ClassVar[bool] = False
+
+    kind: str
+    number: int = 77
+    """What all its columns say."""
+
+    def put(self, phone: Phone) -> None:
+        table = TABLES[self.kind]
+        table.insert(phone.system, dict.fromkeys(table.columns, self.number))
+
+    def take(self, phone: Phone) -> None:
+        table = TABLES[self.kind]
+        keys = [row[table.key] for row in table.rows(phone.system) if str(row[table.key]) == str(self.number)]
+        if not keys:
+            raise Missing
+        table.delete(phone.system, keys)
+
+    def near(self) -> Iterable[Made]:
+        yield replace(self, number=self.number + 1)
 
 
 @dataclass(frozen=True, kw_only=True)
