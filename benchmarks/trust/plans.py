@@ -40,19 +40,27 @@ class Act:
 
 
 def effect(acts: Iterable[Act]) -> Counter[Thing]:
-    """Return what the acts come to: +1 for each thing more, -1 for each thing less.
+    """Return what the acts come to: +1 for each thing more, -1 for each thing less; of settings, the new values.
 
     Of most things there is one or none: to put one that is there changes nothing.
     """
     total: Counter[Thing] = Counter()
     was_there: dict[Thing, bool] = {}
+    old, new = dict[str, str](), dict[str, str]()
     for act in acts:
         for thing in act.gone:
+            if isinstance(thing, Value):
+                old.setdefault(thing.key, thing.value)
+                continue
             was_there.setdefault(thing, True)
             total[thing] -= 1
         for thing in act.come:
+            if isinstance(thing, Value):
+                new[thing.key] = thing.value
+                continue
             most = 0 if was_there.setdefault(thing, False) else 1
             total[thing] = total[thing] + 1 if thing.several else min(total[thing] + 1, most)
+    total.update(Value(key=key, value=value) for key, value in new.items() if value != old.get(key))
     return Counter({thing: count for thing, count in total.items() if count})
 
 
