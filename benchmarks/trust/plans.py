@@ -40,28 +40,47 @@ class Act:
 
 
 def effect(acts: Iterable[Act]) -> Counter[Thing]:
-    """Return what the acts come to: +1 for each thing more, -1 for each thing less; of settings, the new values.
+    """Return what the acts come to: +1 for each thing more, -1 for each thing less.
 
-    Of most things there is one or none: to put one that is there changes nothing.
+    Of most things there is one or none: to put one that is there changes nothing. A file or a setting takes the place
+    of what was there.
     """
     total: Counter[Thing] = Counter()
     was_there: dict[Thing, bool] = {}
-    old, new = dict[str, str](), dict[str, str]()
+    first, last = dict[str, Thing | None](), dict[str, Thing | None]()
     for act in acts:
         for thing in act.gone:
-            if isinstance(thing, Value):
-                old.setdefault(thing.key, thing.value)
+            if place := _place(thing):
+                first.setdefault(place, thing)
+                last[place] = None
                 continue
             was_there.setdefault(thing, True)
             total[thing] -= 1
         for thing in act.come:
-            if isinstance(thing, Value):
-                new[thing.key] = thing.value
+            if place := _place(thing):
+                first.setdefault(place, None)
+                last[place] = thing
                 continue
             most = 0 if was_there.setdefault(thing, False) else 1
             total[thing] = total[thing] + 1 if thing.several else min(total[thing] + 1, most)
-    total.update(Value(key=key, value=value) for key, value in new.items() if value != old.get(key))
+    for place, now in last.items():
+        before = first[place]
+        if now is not None and now != before:
+            total[now] += 1
+        elif now is None and before is not None:
+            total[before] -= 1
     return Counter({thing: count for thing, count in total.items() if count})
+
+
+def _place(thing: Thing) -> str:
+    """Return where a thing is of which there is one at a time, "" of another."""
+    match thing:
+        case File():
+            return thing.path
+        case Value():
+            return thing.key
+        case _:
+            return ""
 
 
 @dataclass(frozen=True, kw_only=True)

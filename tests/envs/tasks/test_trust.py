@@ -6,6 +6,8 @@ import pytest
 
 from benchmarks.trust import alternatives, damage, mutants
 from benchmarks.trust.check import Size
+from benchmarks.trust.plans import Act, effect
+from benchmarks.trust.things import File, Value
 from rlfactory.envs.tasks.suites import default_registry
 
 REGISTRY = default_registry()
@@ -31,3 +33,17 @@ def test_whatever_a_control_changes_after_the_goal_spoils_the_verdict() -> None:
     assert isinstance(found, damage.Walk), found
     assert found.faults == []
     assert found.tried > 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (Value(key="global/wifi_on", value="1"), Value(key="global/wifi_on", value="0")),
+        (File(path="Documents/a.md", text="x"), File(path="Documents/a.md", text="x y")),
+    ],
+)
+def test_what_takes_the_place_of_something_does_so_once(old: Value | File, new: Value | File) -> None:
+    act = Act((old,), (new,))
+    assert effect([act]) == effect([act, act]) == effect([Act(come=(new,))])
+    assert effect([act]) != effect([Act(gone=(old,))])
+    assert effect([act, act.undone]) == effect([])
