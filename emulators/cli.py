@@ -85,7 +85,7 @@ def up(
 
 @phones_app.command()
 def ls(docker_host: EngineUrl = "", as_json: AsJson = False) -> None:
-    """List the phones in containers, those of running services too."""
+    """List the phones of `up`, and those in containers of running services."""
     from rlfactory.emulators.sources.standing_view import show_standing
 
     show_standing(docker_host, as_json=as_json)

@@ -1,4 +1,4 @@
-"""The commands of training: train, eval, compare, replay, export, validate, report."""
+"""The commands of training: train, eval, play, compare, replay, export, validate, report."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
@@ -83,7 +84,7 @@ def recipes(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = 
 @takes_options
 def evaluate_policy(
     files: ClientTrustFiles,
-    policy: Annotated[str, typer.Option(help="oracle, random, checkpoint:PATH or openai:URL,MODEL.")],
+    policy: Annotated[str, typer.Option(help="oracle, random, checkpoint:PATH or openai:URL,MODEL.")] = "oracle",
     tasks: Annotated[str, typer.Option(help="Names with commas between; empty: every task.")] = "",
     suite: Annotated[str, typer.Option(help="Only this suite.")] = "",
     tasks_file: Annotated[
@@ -100,7 +101,7 @@ def evaluate_policy(
         str, typer.Option(metavar="NAME[:STRENGTH],...", help="What happens to the phones: popup,rotation:0.8; all.")
     ] = "",
     address: Annotated[str, typer.Option(help="A running service; empty: start one for this ")] = "",
-    dialect: Annotated[str, typer.Option(help="How an endpoint's model writes actions.")] = "qwen2_5_vl",
+    dialect: Annotated[str, typer.Option(help="How an endpoint's model writes actions: a name, or FILE:NAME.")] = "",
     max_pixels: Annotated[int | None, typer.Option(min=1, help="Pixel budget of a screenshot.")] = None,
     screen: Annotated[str, typer.Option(help="WIDTHxHEIGHT; empty: what the policy learnt on, or 1080x2400.")] = "",
     temperature: Annotated[float, typer.Option(min=0.0, help="Of the policy's sampling; 0 is greedy.")] = 0.0,
@@ -122,7 +123,7 @@ def evaluate_policy(
     player = make_policy(
         policy,
         PolicyConfig(
-            dialect=dialect,
+            dialect=dialect or PolicyConfig().dialect,
             max_pixels=max_pixels,
             temperature=temperature,
             api_key=os.environ.get("OPENAI_API_KEY", ""),
@@ -145,6 +146,33 @@ def evaluate_policy(
     service = address or phones_for(player, screen, count=count, task_files=files_of_tasks, tools_file=tools_file)
     result = asyncio.run(run_evaluation(player, config, service=service, trust=trust, out=out, quiet=as_json))
     show(result, out=out, as_json=as_json)
+    if policy.startswith("openai:") and not dialect:
+        print(f"the model's text was read as {PolicyConfig().dialect}; --dialect chooses another", file=sys.stderr)
+
+
+@app.command("play")
+def play_task(
+    task: Annotated[str, typer.Argument(help="A name of `rlfactory tasks`.")],
+    seed: Annotated[int, typer.Option(min=0, help="Of its parameters.")] = 0,
+    split: Annotated[Literal["train", "validation", "test"], typer.Option(help="Which parameters.")] = "train",
+    tasks_file: Annotated[list[Path] | None, typer.Option(help="A Python file of tasks; again for more.")] = None,
+    tools_file: Annotated[Path | None, typer.Option(help="Of tools; without --address.")] = None,
+    address: Annotated[str, typer.Option(help="A running service; empty: start one for this.")] = "",
+    picture: Annotated[Path, typer.Option(help="Where the screen is written after each action.")] = Path("screen.png"),
+) -> None:
+    """Try a task by hand: type actions, see the screen as a file and the verdict. Exits 1 if it is not solved."""
+    from rlfactory.trainer.run.playing import PlayConfig, play_in_terminal
+
+    config = PlayConfig(
+        task=task,
+        seed=seed,
+        split=split,
+        picture=picture,
+        address=address,
+        task_files=tuple(tasks_file or ()),
+        tools_file=tools_file,
+    )
+    raise typer.Exit(not play_in_terminal(config))
 
 
 @app.command("compare")

@@ -17,7 +17,7 @@ from rlfactory.emulators.simulator.android.catalog import Catalog
 from rlfactory.emulators.simulator.android.navigation import Navigator
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.android.system_image import GoldenImages, install, parse_start, with_home
-from rlfactory.emulators.simulator.apps.installed import ALL_APPS
+from rlfactory.emulators.simulator.apps.installed import apps_of_new_phones
 from rlfactory.emulators.simulator.machine.clock import MAX_WAIT_MS, Clock, ClockKind
 from rlfactory.emulators.simulator.machine.filesystem import FileTree
 from rlfactory.emulators.simulator.machine.state import PhoneSnapshot, PhoneState
@@ -81,7 +81,7 @@ class Phone:
         self.config = config
         self.state: PhoneState
         self.lock = RLock()
-        self.catalog = Catalog(with_home(ALL_APPS if apps is None else apps))
+        self.catalog = Catalog(with_home(apps_of_new_phones() if apps is None else apps))
         self.system = System(self)
         self.navigator = Navigator(self)
         self._scene: tuple[int, Scene] | None = None

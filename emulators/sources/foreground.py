@@ -1,4 +1,7 @@
-"""Simulated phones in this process, for as long as it runs: `rlfactory emulators up --backend process`."""
+"""Simulated phones in this process, for as long as it runs: `rlfactory emulators up --backend process`.
+
+It says so in a file of its own below `told_in()`, so that `rlfactory emulators ls` finds phones that no engine knows.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,18 @@ import asyncio
 import json
 import os
 import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
 
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.simulator.wire.host import PhoneHost
 from rlfactory.emulators.simulator.wire.phone_server import PhonePorts
+from rlfactory.emulators.sources.kinds import SourceKind
 from rlfactory.emulators.sources.tables import plain_table
 from rlfactory.processes import event_loop
 from rlfactory.processes.malloc import keep_large_blocks
@@ -43,10 +53,56 @@ async def _serve(config: PhoneConfig, phones: int, *, first_port: int, as_json: 
             )
             assert server.ports is not None
             served.append(server.ports)
-        _show(served, as_json=as_json)
-        await stopped.wait()
+        with _told(served):
+            _show(served, as_json=as_json)
+            await stopped.wait()
     finally:
         await host.close()
+
+
+def told_in() -> Path:
+    """Return the folder of this user's files, one for each process."""
+    return Path(tempfile.gettempdir(), f"rlfactory-phones-{os.getuid()}")
+
+
+@contextmanager
+def _told(phones: list[PhonePorts]) -> Iterator[None]:
+    folder = told_in()
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / f"{os.getpid()}.json"
+    serials = [f"127.0.0.1:{each.adb}" for each in phones]
+    path.write_text(json.dumps({"serials": serials, "began_s": time.time()}))
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def list_foreground(*, now_s: float) -> list[dict[str, Any]]:
+    """Return the phones of this user's processes, in rows like those of `standing.StandingPhone`."""
+    rows: list[dict[str, Any]] = []
+    for path in sorted(told_in().glob("*.json")):
+        try:
+            os.kill(int(path.stem), 0)
+        except ProcessLookupError:  # it was killed
+            path.unlink(missing_ok=True)
+            continue
+        with suppress(OSError, ValueError):  # one that ends meanwhile
+            told = json.loads(path.read_text())
+            rows += [
+                {
+                    "serial": serial,
+                    "container": "",
+                    "backend": SourceKind.ADB.backend,
+                    "scope": "standing",
+                    "state": "running",
+                    "age_s": round(now_s - told["began_s"], 1),
+                    "memory_mb": None,
+                    "image": f"process {path.stem}",
+                }
+                for serial in told["serials"]
+            ]
+    return rows
 
 
 def _show(phones: list[PhonePorts], *, as_json: bool) -> None:

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from rlfactory.emulators.device.errors import DeviceUnsupported
+from rlfactory.emulators.sources.foreground import list_foreground
 from rlfactory.emulators.sources.hosted import as_device_errors
 from rlfactory.emulators.sources.kinds import SourceKind
 from rlfactory.emulators.sources.preflight import require
@@ -43,7 +44,7 @@ def start_standing(config: StandingConfig, engine_url: str, *, as_json: bool) ->
         with Progress(*columns, console=console, transient=True) as progress:
             bar = progress.add_task("phones", total=config.phones)
             started = asyncio.run(start_phones(engine, config, ready=lambda count: progress.advance(bar, count)))
-        _show(engine, as_json=as_json, serials=started)
+        _show([row for row in _rows(engine) if row["serial"] in started], as_json=as_json)
     if not as_json:
         console.print("adb connect SERIAL reaches one; rlfactory emulators down removes them all")
     if config.kind is SourceKind.REDROID:
@@ -51,9 +52,16 @@ def start_standing(config: StandingConfig, engine_url: str, *, as_json: bool) ->
 
 
 def show_standing(engine_url: str, *, as_json: bool) -> None:
-    """Print all phones in containers of ours. Raises: DeviceError."""
-    with _engine(engine_url) as engine:
-        _show(engine, as_json=as_json)
+    """Print all phones in containers of ours, and those of this user's `up --backend process`. Raises: DeviceError."""
+    rows = list_foreground(now_s=time.time())
+    try:
+        with _engine(engine_url, way_out=False) as engine:
+            rows += _rows(engine)
+    except DeviceUnsupported as error:
+        if not rows:
+            raise
+        Console(stderr=True, highlight=False).print(f"no phones in containers: {error}", soft_wrap=True)
+    _show(rows, as_json=as_json)
 
 
 def show_logs(phone: str, engine_url: str, *, tail: int) -> None:
@@ -89,9 +97,11 @@ def _engine(url: str, *, way_out: bool = True) -> Iterator[DockerEngine]:
             yield engine
 
 
-def _show(engine: DockerEngine, *, as_json: bool, serials: list[str] | None = None) -> None:
-    phones = list_phones(engine, now_s=time.time())
-    rows: list[dict[str, object]] = [asdict(phone) for phone in phones if serials is None or phone.serial in serials]
+def _rows(engine: DockerEngine) -> list[dict[str, object]]:
+    return [asdict(phone) for phone in list_phones(engine, now_s=time.time())]
+
+
+def _show(rows: list[dict[str, object]], *, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"phones": rows}))
     else:

@@ -8,7 +8,7 @@ from rich.table import Table
 
 
 def phones_table(rows: Sequence[dict[str, object]]) -> Table:
-    """Return a table of `rlfactory.emulators.sources.standing.StandingPhone`s."""
+    """Return a table of `rlfactory.emulators.sources.standing.StandingPhone`s; memory may be unknown (None)."""
     table = plain_table(f"{len(rows)} phone{'' if len(rows) == 1 else 's'}")
     table.add_column("serial", style="cyan", no_wrap=True)
     table.add_column("state", no_wrap=True)
@@ -24,7 +24,7 @@ def phones_table(rows: Sequence[dict[str, object]]) -> Table:
             str(row["serial"]) or "[dim]its service's[/]",
             _coloured(str(row["state"])),
             duration(float(str(row["age_s"]))),
-            f"{float(str(row['memory_mb'])):.0f} MB",
+            "" if row["memory_mb"] is None else f"{float(str(row['memory_mb'])):.0f} MB",
             str(row["image"]),
             str(row["container"]).removeprefix("rlfactory-"),
         ]

@@ -35,7 +35,10 @@ def mcp(
     task: Annotated[str, typer.Option(help="Begin an episode of this task at once.")] = "",
     seed: Annotated[int, typer.Option(min=0)] = 0,
     http_port: Annotated[
-        int, typer.Option(min=-1, max=65535, help="Serve HTTP on loopback at /mcp. -1: standard input and output.")
+        int,
+        typer.Option(
+            min=-1, max=65535, help="Serve HTTP on loopback at /mcp; 0: a free port. -1: standard input and output."
+        ),
     ] = -1,
 ) -> None:
     """Offer the phone and the tools of a service to MCP clients."""
@@ -51,8 +54,11 @@ def mcp(
                 await server.begin(task, seed=seed)
             if http_port < 0:
                 await server.serve_stdio()
-            else:
-                await server.serve_http(host="127.0.0.1", port=http_port)
+                return
+            with socket.create_server(("127.0.0.1", http_port)) as listener:
+                where = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+                print(f"serving {address} to MCP clients on {where}; Ctrl-C stops", flush=True)
+                await server.serve_http(listener)
 
     asyncio.run(run())
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final, Self
@@ -90,12 +91,15 @@ class EnvironmentServer:
         async with stdio_server() as (read, write):
             await self.server.run(read, write, self.server.create_initialization_options())
 
-    async def serve_http(self, *, host: str, port: int) -> None:
-        """Serve any number of clients over streamable HTTP at /mcp, until cancelled. They share the episode."""
+    async def serve_http(self, listener: socket.socket) -> None:
+        """Serve any number of clients over streamable HTTP at /mcp of a socket that listens, until cancelled.
+
+        They share the episode.
+        """
         import uvicorn
 
-        app = self.server.streamable_http_app(host=host)
-        await uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning")).serve()
+        app = self.server.streamable_http_app(host=listener.getsockname()[0])
+        await uvicorn.Server(uvicorn.Config(app, log_level="warning")).serve(sockets=[listener])
 
     async def begin(self, task: str, *, seed: int = 0, split: str = "train") -> Session:
         """Begin an episode. Raises: RLFactoryError."""

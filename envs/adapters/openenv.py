@@ -21,6 +21,7 @@ from importlib import metadata
 from typing import Annotated, Any, Final, Literal, Self
 
 from fastapi import Body, FastAPI, Request, WebSocket, WebSocketDisconnect
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 
@@ -34,6 +35,11 @@ from rlfactory.envs.wire.trust import is_loopback
 MAX_SEED: Final = 2**31
 WEBSOCKETS: Final[Literal["wsproto"]] = "wsproto"
 """Which library uvicorn speaks WebSocket by."""
+BODIES: Final = {
+    "/step": 'The body of a step is {"action": {"tool_name": "phone", "arguments": {"action": "wait", "seconds": 1}}}',
+    "/reset": 'The body of a reset is {"task": "settings.wifi_on", "seed": 7}',
+}
+"""What is told to who sent another one."""
 STATUS_CODES: Final = {
     "VALIDATION_ERROR": 422,
     "CAPACITY_REACHED": 503,
@@ -150,6 +156,7 @@ class OpenEnvServer:
         self.app.get("/schema")(_schema)
         self.app.get("/metadata")(self._metadata)
         self.app.exception_handler(RLFactoryError)(_complain)
+        self.app.exception_handler(RequestValidationError)(_misread)
 
     async def _begin(self, data: wire.Reset) -> Episode:
         """Raises: RLFactoryError: no such task, no room, or no phone."""
@@ -320,10 +327,16 @@ async def _complain(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"detail": told["message"], **told}, STATUS_CODES[told["code"]])
 
 
+async def _misread(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    told = TaskError(f"{_complaints(error)}. {BODIES.get(request.url.path, '')}".rstrip())
+    return await _complain(request, told)
+
+
 def _error(code: str, message: str) -> dict[str, Any]:
     return {"type": "error", "data": {"message": message, "code": code}}
 
 
-def _complaints(error: ValidationError) -> str:
+def _complaints(error: ValidationError | RequestValidationError) -> str:
     told = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:5])
     return "; ".join(told)

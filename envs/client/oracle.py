@@ -19,7 +19,7 @@ from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 
-__all__ = ["EpisodeRecord", "OracleStuck", "RecordedStep", "play", "solve", "tasks_with"]
+__all__ = ["EpisodeRecord", "OracleStuck", "RecordedStep", "UiDriver", "play", "solve", "tasks_with"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

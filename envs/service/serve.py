@@ -33,7 +33,7 @@ from rlfactory.envs.tasks.file import add_installed_tasks, add_tasks
 from rlfactory.envs.tasks.search_qa.options import JUDGE_KEY_VARIABLE, QuestionOptions
 from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.text2sql.spider import spider_task
-from rlfactory.envs.tools.registry import ToolRegistry, default_tools
+from rlfactory.envs.tools.registry import ToolRegistry, offered_tools
 from rlfactory.envs.tools.runtime.cache import CacheConfig
 from rlfactory.envs.tools.runtime.recorded import read_answers
 from rlfactory.envs.tools.sql.workers import SqlWorkers, SqlWorkersConfig
@@ -123,7 +123,7 @@ async def tools_of_file(path: Path, environ: Mapping[str, str]) -> AsyncIterator
         from rlfactory.envs.tools.toolset import open_tools
     except ModuleNotFoundError as error:
         raise TaskError(f"--tools needs {error.name}: install rlfactory[tools]") from None
-    async with open_tools(load_tools(path, environ=environ), default_tools()) as toolset:
+    async with open_tools(load_tools(path, environ=environ), offered_tools()) as toolset:
         yield toolset
 
 
@@ -160,7 +160,9 @@ async def serve(options: ServeOptions) -> None:
             stack.callback(world.close)
             for task in android_world_tasks(world):
                 tasks.add(task)
-        tools = await stack.enter_async_context(tools_of_file(options.tools, os.environ)) if options.tools else None
+        tools = offered_tools()
+        if options.tools:
+            tools = await stack.enter_async_context(tools_of_file(options.tools, os.environ))
         server = await stack.enter_async_context(
             serving(
                 config,

@@ -11,8 +11,14 @@ import sys
 import pytest
 
 from rlfactory.emulators.adb.server import adb_server
+from tests.commands import RLFACTORY, run
 
 UP = [sys.executable, "-m", "rlfactory", "emulators", "up", "--backend", "process"]
+
+
+def listed_serials() -> set[str]:
+    done = run(*RLFACTORY, "emulators", "ls", "--docker-host", "unix:///nowhere.sock", "--json")
+    return {phone["serial"] for phone in json.loads(done.stdout)["phones"]} if done.returncode == 0 else set()
 
 
 async def test_phones_are_served_until_the_signal() -> None:
@@ -23,6 +29,8 @@ async def test_phones_are_served_until_the_signal() -> None:
         assert process.stdout is not None
         phones = json.loads(await process.stdout.readline())["phones"]
         assert len(phones) == 2
+        listed = await asyncio.to_thread(listed_serials)
+        assert {f"127.0.0.1:{phone['adb_port']}" for phone in phones} <= listed
         async with adb_server() as adb:
             serial = await adb.connect_emulator(phones[1]["console_port"], phones[1]["adb_port"])
             assert serial == phones[1]["serial"]
@@ -31,6 +39,7 @@ async def test_phones_are_served_until_the_signal() -> None:
         process.send_signal(signal.SIGTERM)
         async with asyncio.timeout(20):
             assert await process.wait() == 0
+        assert not listed & await asyncio.to_thread(listed_serials)
     finally:
         if process.returncode is None:
             process.kill()

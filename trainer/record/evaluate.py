@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Final
 
 from rlfactory.envs.api.errors import InfrastructureError, TaskError, UnknownName
@@ -44,8 +45,10 @@ class EvalConfig:
     """Names; empty: every task of the suite that has the split."""
     suite: str = ""
     """Empty: every suite."""
+    without_tools: frozenset[str] = frozenset()
+    """Tasks that have one of these are left out, unless they or their suite are named."""
     episodes: int = 100
-    """Distinct (task, seed) pairs, spread evenly over the tasks."""
+    """Distinct (task, seed) pairs, spread evenly over the tasks; few of them, over the suites and apps."""
     attempts: int = 1
     """Of each pair; pass@k is estimated for every k up to this."""
     concurrency: int = 8
@@ -168,7 +171,7 @@ def plan(offered: Sequence[TaskInfo], config: EvalConfig) -> list[EpisodeSpec]:
     for name in config.tasks:
         if name not in names:
             raise UnknownName.of(f"task of the {config.split} split", name, names)
-    chosen = config.tasks or tuple(names)
+    chosen = config.tasks or spread([task for task in offered if not left_out(task, config)])
     if not chosen:
         raise TaskError(f"no task in suite {config.suite or 'any'!r}, split {config.split!r}")
     pairs = [
@@ -181,6 +184,19 @@ def plan(offered: Sequence[TaskInfo], config: EvalConfig) -> list[EpisodeSpec]:
         for task, seed in pairs
         for attempt in range(config.attempts)
     ]
+
+
+def left_out(task: TaskInfo, config: EvalConfig) -> bool:
+    """Whether an evaluation that names neither tasks nor a suite leaves this task out."""
+    return not (config.tasks or config.suite or config.without_tools.isdisjoint(task.tools))
+
+
+def spread(offered: Sequence[TaskInfo]) -> tuple[str, ...]:
+    """Return the names in an order whose beginning has tasks of every suite and app."""
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for task in offered:
+        groups[task.suite, task.name.partition(".")[0]].append(task.name)
+    return tuple(name for row in zip_longest(*groups.values()) for name in row if name is not None)
 
 
 async def bounded(makers: Sequence[Callable[[], Awaitable[None]]], limit: int) -> None:

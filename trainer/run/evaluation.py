@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict, replace
@@ -20,11 +21,14 @@ from rich.console import Console
 
 from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.client import EnvClient
+from rlfactory.envs.sandbox.config import SandboxConfig
 from rlfactory.envs.wire.trust import ClientTrust
+from rlfactory.processes.docker.engine import DockerEngine
+from rlfactory.processes.errors import ProcessError
 from rlfactory.trainer.episode.openai_policy import OpenAIPolicy
 from rlfactory.trainer.episode.policies import OraclePolicy, Policy, PolicyConfig, RandomPolicy
 from rlfactory.trainer.episode.session import Ablation
-from rlfactory.trainer.record.evaluate import EvalConfig, Evaluation, evaluate
+from rlfactory.trainer.record.evaluate import EvalConfig, Evaluation, evaluate, left_out
 from rlfactory.trainer.record.evaluation_view import evaluation_view, progress_bar
 from rlfactory.trainer.record.report import write_report
 from rlfactory.trainer.record.runlog import RunLog
@@ -132,15 +136,36 @@ async def run_evaluation(
         client = await stack.enter_async_context(EnvClient(address, trust=trust))
         stack.push_async_callback(policy.close)
         await policy.open()
-        bar = stack.enter_context(progress_bar(Console(stderr=True, quiet=quiet), config.episodes * config.attempts))
+        console = Console(stderr=True, quiet=quiet, highlight=False)
+        if not (isinstance(service, str) or config.tasks or config.suite) and (reason := _no_sandboxes()):
+            config = replace(config, without_tools=frozenset({"python"}))
+            suites = Counter(task.suite for task in await client.list_tasks() if left_out(task, config))
+            if suites:
+                names = ", ".join(f"{suite} ({count} tasks)" for suite, count in suites.items())
+                console.print(f"left out: {names}, where models run code in containers: {reason}", soft_wrap=True)
+        bar = stack.enter_context(progress_bar(console, config.episodes * config.attempts))
         return await evaluate(client, policy, config, log=log, progress=bar)
+
+
+def _no_sandboxes() -> str:
+    """Return why no container can run code of models here; "" if one can."""
+    config = SandboxConfig()
+    try:
+        with DockerEngine(config.engine_url) as engine:
+            engine.require_image(config.image)
+    except ProcessError as error:
+        return str(error)
+    return ""
 
 
 def _new_log(out: Path) -> RunLog:
     if out.is_dir() and any(out.iterdir()):
         raise TaskError(f"{out} is not empty, and what is in it is kept; give --out another folder")
     log = RunLog(out)
-    log.create()
+    try:
+        log.create()
+    except (NotADirectoryError, FileExistsError) as error:
+        raise TaskError(f"--out {out}: {error.filename} is a file; give a folder") from None
     return log
 
 

@@ -34,6 +34,7 @@ from rlfactory.trainer.run.engines import hub_environment, settle_engine, versio
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 from rlfactory.trainer.run.recipe import CONFIGS, compose_recipe, resumed_recipe, save_config
 from rlfactory.trainer.run.settings import RolloutSettings
+from rlfactory.trainer.run.starting import Starting
 
 DEFAULT_RECIPE = "tiny_phone"
 POLL_S = 0.5
@@ -262,12 +263,16 @@ class _Run:
                 warm_start.write_parquet(warm_start.lesson_data(self._log.folder, number), shown)
 
     async def _grpo(self) -> None:
-        started = self._begin("grpo_start", f"Ray, workers, {self._engine}")
+        started = self._begin("grpo_start", "waiting for Ray")
         metrics = self._log.logs / f"verl-{time.strftime('%H%M%S')}.jsonl"
         follower = _Follower(metrics, self._log, self._phases)
         total = int(self._config.trainer.total_training_steps)
         stall_s = float(self._own.stall_timeout_s)
         log_path = self._log.logs / "grpo.log"
+        held_out = f"{self._config.data.episodes.validation.count} held-out episodes"
+        first = held_out if self._config.trainer.val_before_train else "the first step's episodes"
+        starting = Starting(log_path, engine=self._engine, first=first)
+        begun = False
         arguments = ["-m", _VERL, "grpo", str(self._log.folder / "config.yaml")]
         environment = self._environment() | self._logger_places() | {"VERL_FILE_LOGGER_PATH": str(metrics)}
         async with python_child(arguments, log_path=log_path, environment=environment, warm=self._python) as child:
@@ -275,11 +280,13 @@ class _Run:
             while True:
                 ended = child.returncode is not None
                 for record in follower.new_steps():
-                    last = time.monotonic()
+                    last, begun = time.monotonic(), True
                     if record.step and self._first_step_s is None:
                         self._first_step_s = last - started
                     self._tell(Progress(phase="grpo", elapsed_s=self._phases.elapsed_s, step=record, total_steps=total))
                     check_drift(record, float(self._own.prob_diff_limit))
+                for message in () if begun else starting.news():
+                    self._tell(Progress(phase="grpo_start", elapsed_s=self._phases.elapsed_s, message=message))
                 if mistake := self._log.mistake():
                     raise TaskError(mistake)
                 if ended:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Final
 
+from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.simulator.android.app import App
 from rlfactory.emulators.simulator.apps.broccoli.app import BROCCOLI
 from rlfactory.emulators.simulator.apps.calendar.app import CALENDAR
@@ -38,4 +41,24 @@ _ANDROID_WORLD: Final = (
 )
 """Those that AndroidWorld's tasks are about."""
 ALL_APPS: Final[tuple[App, ...]] = (*_EVERYDAY, *_ANDROID_WORLD)
-"""What a phone has installed, unless it is made with others."""
+"""What ships with RLFactory."""
+
+
+@cache
+def apps_of_new_phones() -> tuple[App, ...]:
+    """Return what a phone has installed, unless it is made with others: ours, and those of installed packages.
+
+    A package names each as an entry point of the group `rlfactory.apps`: an `App`.
+
+    Raises: DeviceError: one cannot be imported, or is no app.
+    """
+    others = []
+    for point in sorted(entry_points(group="rlfactory.apps")):
+        try:
+            app = point.load()
+        except Exception as error:
+            raise DeviceError(f"entry point rlfactory.apps: {point.name} = {point.value}: {error!r}") from error
+        if not isinstance(app, App):
+            raise DeviceError(f"entry point rlfactory.apps: {point.name} = {point.value} is no App")
+        others.append(app)
+    return (*ALL_APPS, *others)

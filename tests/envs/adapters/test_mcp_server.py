@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 import sys
 
@@ -102,6 +103,16 @@ async def test_a_client_in_another_language(serve):
     assert heard["said"][:4] == [f"word{n} {n + 1}" for n in range(4)]
     assert len(heard["said"]) == 20, "every call is answered, those after the last turn too"
     assert "truncated" in heard["said"][-1]
+
+
+async def test_over_http_it_says_where_it_listens(serve, program):
+    async with (
+        serve() as (service, _),
+        program("mcp", "--address", service.address, "--task", "bench.talk", "--http-port", 0) as (_, line),
+    ):
+        (url,) = re.findall(r"on (http://127\.0\.0\.1:\d+/mcp); Ctrl-C stops", line)
+        async with Client(url) as client:
+            assert "free" in [tool.name for tool in (await client.list_tools()).tools]
 
 
 async def test_a_service_that_is_gone_is_told(serve):

@@ -161,6 +161,8 @@ async def test_http_plays_episodes_by_their_ids(serve):
         assert (await http.post("/reset")).status_code == 503
         assert (await http.post("/reset", json={"episode_id": "one"})).status_code == 200, "it takes its own place"
         assert (await http.post("/step", json={"action": {}, "episode_id": two})).status_code == 422
+        bare = await http.post("/step", json={"tool_name": "free"})
+        assert (bare.status_code, '{"action": {"tool_name": ' in bare.json()["detail"]) == (422, True)
         lost = await http.post(
             "/step", json={"action": {"tool_name": "free", "arguments": {"do": "lose"}}, "episode_id": two}
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from rlfactory.envs.api.types import (
     StepTiming,
     TaskInfo,
 )
+from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.trainer.episode.rollout import Dropped, Episode
 from rlfactory.trainer.episode.session import Clock, EpisodeSpec, Turn
 from rlfactory.trainer.record.evaluate import EvalConfig, pass_curve, plan, summarise
@@ -44,6 +46,21 @@ def test_seeds_rise_evenly_over_the_tasks() -> None:
     jobs = plan(OFFERED, EvalConfig(episodes=7, first_seed=10))
     assert [(job.task, job.seed) for job in jobs][:4] == [("a", 10), ("b", 10), ("c", 10), ("a", 11)]
     assert Counter(job.task for job in jobs) == {"a": 3, "b": 2, "c": 2}
+
+
+def test_a_few_episodes_reach_every_suite_and_app() -> None:
+    offered = default_registry().infos(split="validation")
+    played = {job.task for job in plan(offered, EvalConfig(episodes=24))}
+    groups = {(task.suite, task.name.partition(".")[0]) for task in offered}
+    assert {(task.suite, task.name.partition(".")[0]) for task in offered if task.name in played} == groups
+
+
+def test_tasks_with_a_tool_that_is_not_there_are_left_out_unless_they_are_named() -> None:
+    offered = default_registry().infos(split="validation")
+    config = EvalConfig(episodes=200, without_tools=frozenset({"python"}))
+    assert [job.task for job in plan(offered, config) if job.task.startswith("math_code")] == []
+    named = plan(offered, replace(config, tasks=("math_code.count",)))
+    assert {job.task for job in named} == {"math_code.count"}
 
 
 def test_every_pair_gets_its_attempts() -> None:
