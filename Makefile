@@ -23,7 +23,7 @@ ARGS ?=
 VLLM_CPU := $(if $(filter vllm,$(ENGINE)),--vllm-cpu) $(if $(GPU),--gpu)
 HARDWARE := $(if $(filter vllm,$(ENGINE)),hardware=cpu_vllm)
 
-.PHONY: help setup train test test-training test-adversary test-vllm test-gpu test-docker test-browser lint check format serve eval report emulators base-image images proto bench constraints clean
+.PHONY: help setup train test test-training test-adversary test-vllm test-gpu test-docker test-browser lint check format serve eval report docs emulators base-image images proto bench constraints clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "make <target>, with VENV=.venv PYTHON=python3 and:\n"} \
@@ -85,6 +85,9 @@ eval: setup  ## Evaluate a policy: POLICY=oracle|random|checkpoint:PATH|openai:U
 report: setup  ## Make runs/latest/report.html again
 	@$(BIN)/rlfactory report $(ARGS)
 
+docs: setup  ## Build the documentation into site/, one folder that opens offline: site/index.html
+	@$(BIN)/python scripts/docs.py site
+
 emulators: setup  ## Start phones in containers (after: make images): ARGS="--phones 4"
 	@$(BIN)/rlfactory emulators up $(ARGS)
 
@@ -107,5 +110,5 @@ constraints: setup  ## Write constraints.txt from the present environment
 	@$(BIN)/python scripts/freeze.py > constraints.txt.new && mv constraints.txt.new constraints.txt
 
 clean:  ## Remove the virtual environment and caches (runs/ stays)
-	@rm -rf $(VENV) $(VENV).lock build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) $(VENV).lock build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (3, 11)
-EXTRAS = "train,tools,dense,records,dev"
+EXTRAS = "train,tools,dense,records,docs,dev"
 DISK_NEEDED_GB = 8
 WARM = (
     "rlfactory.trainer.verl.agent_loop",

@@ -15,7 +15,9 @@ from tests.commands import ROOT, output_of, tracked
 DOCUMENTS = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 MADE = frozenset({".venv", "runs", "logs", "images", "checkpoints", "policy", "my-data"})
 """Folders that programs or the reader make."""
-OF_READERS = frozenset({"shop.py", "mytools.py"})
+OF_READERS = frozenset(
+    f"{name}.py" for name in ("agent", "client", "fork", "look_and_tap", "many", "my_app", "my_task", "mytools", "shop")
+)
 """Modules that the documents ask the reader to write."""
 WORD = re.compile(r"[\w.*<>-]*[\w*>-](?:/[\w.*<>-]+)*/?")
 SOURCE = (".py", ".proto", ".sh", ".jinja", ".js", ".css")
@@ -34,7 +36,8 @@ def dead_names(text: str) -> list[str]:
         name for name in re.findall(r"\b(?:rlfactory|benchmarks|containers)(?:\.\w+)+", text) if is_dead_name(name)
     ]
     for module, imported in re.findall(r"^from (rlfactory\.[\w.]+) import ([\w, ]+)", text, re.MULTILINE):
-        dead += [full for name in imported.split(",") if is_dead_name(full := f"{module}.{name.strip()}")]
+        names = [name.partition(" as ")[0].strip() for name in imported.split(",")]
+        dead += [full for name in names if is_dead_name(full := f"{module}.{name}")]
     return dead
 
 

@@ -53,7 +53,7 @@ def test_no_address_of_a_package_registry() -> None:
 @pytest.mark.parametrize(
     ("file", "extras"),
     [
-        ("constraints.txt", ("train", "tools", "dev")),
+        ("constraints.txt", ("train", "tools", "docs", "dev")),
         ("constraints-gpu.txt", ("train", "gpu", "tools", "dense", "dev")),
     ],
 )
@@ -73,6 +73,12 @@ def test_the_trainers_image_installs_what_search_and_sql_tools_import() -> None:
     )
     assert installed is not None
     assert {"gpu", "tools", "dense"} <= set(installed[1].split(","))
+
+
+def test_ci_tries_every_extra() -> None:
+    (command,) = re.findall(r"^extras=\$\((.*)\)$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert output_of("bash", "-c", command).split() == list(extras)
 
 
 def normal(name: str) -> str:

@@ -24,9 +24,12 @@ def add_tasks(registry: TaskRegistry, path: Path) -> None:
         if inspect.isclass(value)
         and issubclass(value, Task)
         and value.__module__ == module.__name__
-        and not inspect.isabstract(value)
         and hasattr(value, "name")
     ]
+    for task in found:
+        if inspect.isabstract(task):
+            line, lacking = inspect.getsourcelines(task)[1], ", ".join(sorted(task.__abstractmethods__))
+            raise TaskError(f"{path}:{line}: task {task.__name__} lacks {lacking}")
     if not found:
         raise TaskError(f"{path} defines no task: a subclass of rlfactory.envs.tasks.task.Task with a name")
     _add(registry, found, str(path))

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -49,7 +50,9 @@ def compose_recipe(name: str, overrides: Sequence[str] = ()) -> DictConfig:
     except (HydraException, OmegaConfBaseException) as error:
         _check_keys(name, overrides)
         raise TaskError(_first_line(error)) from None
-    _check_own_keys(config.rlfactory)
+    except yaml.YAMLError as error:
+        raise TaskError(f"{name}: {' '.join(str(error).split())}") from None
+    _check_own_keys(config.rlfactory, Path(name) if _is_path(name) else None)
     _check_warm_start(config.rlfactory)
     check_limits(config)
     _own_files(config.rlfactory, Path(name).parent if _is_path(name) else Path())
@@ -139,13 +142,20 @@ def _check_keys(name: str, overrides: Sequence[str]) -> None:
             raise UnknownName(f"no config key {key!r}; {_hint(key, known)}")
 
 
-def _check_own_keys(own: DictConfig) -> None:
+def _check_own_keys(own: DictConfig, file: Path | None) -> None:
     """Refuse keys of ours that nobody reads: those that neither base.yaml nor models/tiny.yaml explains."""
     files = (CONFIGS / "base.yaml", CONFIGS / "models" / "tiny.yaml")
     known = {key for path in files for key in _keys(OmegaConf.load(path).rlfactory, "rlfactory.")}
     for key in _keys(own, "rlfactory."):
         if key not in known:
-            raise UnknownName(f"nobody reads {key!r}; {_hint(key, known)}")
+            raise UnknownName(f"{_line_of(key, file)}nobody reads {key!r}; {_hint(key, known)}")
+
+
+def _line_of(key: str, file: Path | None) -> str:
+    """Return FILE:LINE and a colon, if a line of the file sets something of the key's last name; else ""."""
+    pattern = re.compile(rf"\s*{re.escape(key.rpartition('.')[2])}\s*:")
+    lines = file.read_text(encoding="utf-8").splitlines() if file else []
+    return next((f"{file}:{number}: " for number, line in enumerate(lines, 1) if pattern.match(line)), "")
 
 
 def _check_warm_start(own: DictConfig) -> None:
