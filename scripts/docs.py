@@ -4,6 +4,7 @@ A broken link, a page that is in no menu or a name that the API page does not fi
 or script that a page would load from an address.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -21,7 +22,8 @@ DIAGRAMS = 'class="mermaid"'
 def main(site: Path) -> int:
     """Build into the folder; return the exit code."""
     command = ("mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site))
-    status = subprocess.run((sys.executable, "-m", *command), cwd=ROOT, check=False).returncode
+    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    status = subprocess.run((sys.executable, "-m", *command), cwd=ROOT, env=quiet, check=False).returncode
     if status:
         return status
     pages = sorted(site.rglob("*.html"))

@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer.main
@@ -94,15 +95,11 @@ def commands(block: Block) -> list[list[str]]:
 
 def parse(words: list[str]) -> None:
     """Read a command line as `rlfactory` does, without doing anything. Raises: TyperException."""
-    command = typer.main.get_command(build_app())
-    context = None
-    name = "rlfactory"
-    while True:
+    command: Any = typer.main.get_command(build_app())
+    context = command.make_context("rlfactory", words)
+    while isinstance(command, TyperGroup):
+        name, command, words = command.resolve_command(context, [*context._protected_args, *context.args])
         context = command.make_context(name, words, parent=context)
-        if not isinstance(command, TyperGroup):
-            return
-        rest = [*context._protected_args, *context.args]
-        name, command, words = command.resolve_command(context, rest)
 
 
 def wrong(block: Block) -> list[str]:
