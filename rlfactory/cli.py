@@ -92,8 +92,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return complain(error.format_message(), error.exit_code)
     except Abort:
         return complain("stopped", 130)
-    except (RLFactoryError, DeviceError, ProcessError) as error:
-        return complain(str(error), 2 if isinstance(error, TaskError) else 1)
+    except (RLFactoryError, DeviceError, ProcessError, ModuleNotFoundError) as error:
+        message = missing_extra(error) if isinstance(error, ModuleNotFoundError) else str(error)
+        return complain(message, 2 if isinstance(error, TaskError | ModuleNotFoundError) else 1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter's flush at exit complains
         return 1
@@ -101,6 +102,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if error.errno not in SYSTEM_ERRORS:
             raise
         return complain(describe_system_error(error), 1)
+
+
+def missing_extra(error: ModuleNotFoundError) -> str:
+    """Say that a package of an extra is missing. Raises: the error itself, if what is missing is ours."""
+    if error.name is None or error.name.startswith("rlfactory"):
+        raise error
+    return f"this needs {error.name}, of an extra that is not installed: rlfactory[train,tools]"
 
 
 def describe_system_error(error: OSError) -> str:

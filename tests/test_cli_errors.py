@@ -60,6 +60,17 @@ def test_training_without_its_extra_is_answered_by_one_line(missing: str) -> Non
     assert_one_line(done, 2, rf"training needs {missing}.*: install rlfactory\[train\]")
 
 
+@pytest.mark.parametrize(
+    ("missing", "line"), [("omegaconf", "eval --policy checkpoint:/tmp"), ("tantivy", "serve-search no-index")]
+)
+def test_a_command_without_its_extra_is_answered_by_one_line(missing: str, line: str) -> None:
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None; from rlfactory.cli import run; sys.exit(run({line.split()!r}))"
+    )
+    done = commands.run(sys.executable, "-c", code, timeout_s=60)
+    assert_one_line(done, 2, rf"this needs {missing}, of an extra that is not installed: rlfactory\[train,tools\]")
+
+
 def test_unknown_task_lists_close_names() -> None:
     done = rlfactory("eval", "--policy", "oracle", "--tasks", "settings.wifi_onn", "--episodes", "1")
     assert_one_line(done, 2, r"no task of the validation split 'settings\.wifi_onn'; close: .*settings\.wifi_on")

@@ -13,11 +13,12 @@ import yaml
 from tests.commands import ROOT, output_of, tracked
 
 DOCUMENTS = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
-MADE = frozenset({".venv", "runs", "logs", "images", "checkpoints", "policy", "my-data"})
+MADE = frozenset({".venv", "runs", "logs", "images", "checkpoints", "policy", "my-data", "demo"})
 """Folders that programs or the reader make."""
-OF_READERS = frozenset(
-    f"{name}.py" for name in ("agent", "client", "fork", "look_and_tap", "many", "my_app", "my_task", "mytools", "shop")
-)
+ENTRY_POINTS = frozenset(f"rlfactory.{group}" for group in ("tasks", "tools", "dialects", "apps"))
+"""Groups, where packages name what they offer."""
+OWN_PROGRAMS = ("agent", "client", "fork", "look_and_tap", "many", "my_app", "my_task", "my_tasks", "mytools", "shop")
+OF_READERS = frozenset(f"{name}.py" for name in OWN_PROGRAMS)
 """Modules that the documents ask the reader to write."""
 WORD = re.compile(r"[\w.*<>-]*[\w*>-](?:/[\w.*<>-]+)*/?")
 SOURCE = (".py", ".proto", ".sh", ".jinja", ".js", ".css")
@@ -57,7 +58,7 @@ def is_dead_name(name: str) -> bool:
     path, parts = ROOT, name.split(".")
     while parts and (path / parts[0]).is_dir():
         path /= parts.pop(0)
-    if not parts or is_recipe_key(name.split(".")):
+    if not parts or name in ENTRY_POINTS or is_recipe_key(name.split(".")):
         return False
     if (module := path / f"{parts[0]}.py").is_file():
         return bool(parts[1:]) and parts[1] not in defined(module)
