@@ -117,8 +117,9 @@ def load_tools(path: Path, *, environ: Mapping[str, str]) -> ToolsConfig:
 
 
 def _tool(name: str, entry: Mapping[str, Any], location: _Location, folder: Path) -> ToolEntry:
-    _known(entry, (*KINDS, "policy", "description", "options"), location)
     kinds = [kind for kind in KINDS if kind in entry]
+    if not kinds:
+        _known(entry, (*KINDS, "policy", "description", "options"), location)
     if len(kinds) != 1:
         raise location.wrong(f"one of {', '.join(KINDS)} must be given, and only one")
     (kind,) = kinds
