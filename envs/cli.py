@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from rlfactory.envs.api.errors import UnknownName
+from rlfactory.envs.api.types import split_named
 from rlfactory.envs.service.serve_options import ServeOptions
 from rlfactory.options import takes_options
 from rlfactory.tables import print_table
@@ -38,7 +39,6 @@ def tasks(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
 ) -> None:
     """List the tasks."""
-    from rlfactory.envs.api.types import split_named
     from rlfactory.envs.client.oracle import tasks_with
 
     registry = tasks_with(tasks_file or ())

@@ -17,6 +17,7 @@ from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.wire.trust_options import ClientTrustFiles, token_from_environment
 from rlfactory.options import takes_options
 from rlfactory.trainer.record.compare import RunLog, compare
+from rlfactory.trainer.record.report import write_report
 
 app = typer.Typer()
 
@@ -259,6 +260,4 @@ def report(
     run: Annotated[Path, typer.Argument(help="A run's folder.")] = RUNS / "latest",
 ) -> None:
     """Write report.html of a run, one file that opens offline."""
-    from rlfactory.trainer.record.report import write_report
-
     print(write_report(run))
