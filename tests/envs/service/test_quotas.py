@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -137,6 +139,25 @@ async def test_an_episode_goes_on_when_its_connection_is_too_old(monkeypatch):
             turn += 1
             result = await session.step([call("nap", key=session.id, seconds=0.05)])
             assert result.results[0].text == f"{session.id} {turn}", "each act is done once"
+
+
+async def test_strangers_take_nobodys_place_and_hold_up_no_end(eventually):
+    config = ServerConfig(trust=ServerTrust(tokens=(GREEDY,)), drain_s=0.1, max_concurrent_calls=health.MAX_CALLS + 8)
+    async with contextlib.AsyncExitStack() as stack:
+        async with serving(config, tasks=TaskRegistry((Sums,))) as server:
+            channel = await stack.enter_async_context(grpc.aio.insecure_channel(server.address))
+            watchers = [
+                health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+                for _ in range(2 * health.MAX_CALLS)
+            ]
+            half_open = [channel.stream_stream("/envs.v1.EnvService/Steps")() for _ in range(2 * health.MAX_CALLS)]
+            await eventually(lambda: sum(call.done() for call in watchers) == health.MAX_CALLS)
+            ended = [await call.code() for call in (*watchers, *half_open) if call not in watchers or call.done()]
+            assert set(ended) == {grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAUTHENTICATED}
+            async with EnvClient(server.address, config=ONCE, trust=ClientTrust(token=GREEDY)) as client:
+                await plays(client)
+            begun_s = time.monotonic()
+        assert time.monotonic() - begun_s < 5, "the watchers, who read nothing, are not waited for"
 
 
 async def test_health_has_a_port_of_its_own():
