@@ -85,6 +85,8 @@ MAX_ARGUMENTS_BYTES: Final = 1 << 20
 """Of one step. Longer ones are cut by clients, and rejected as the model's mistake."""
 TOO_LONG: Final = f" (longer than {MAX_ARGUMENTS_BYTES} bytes, the calls of a step are cut)"
 MAX_NAME_CHARS: Final = 10_000
+MAX_VALUES: Final = 1 << 16
+"""In the arguments of a step, about: they are read on the event loop, where a million would take a second."""
 MAX_DEPTH: Final = 64
 """Of lists and objects in arguments: whatever walks through them may do so recursively."""
 
@@ -203,19 +205,27 @@ def _json_of(call: ToolCall) -> str:
 def calls_from_pb(messages: Iterable[pb.ToolCall]) -> tuple[ToolCall, ...]:
     """Return the calls; an empty id becomes the call's index. Arguments that are no JSON object mark it unreadable.
 
+    So do those that bring the values of all beyond `MAX_VALUES`.
+
     Raises: TaskError: two calls of the same id.
     """
-    calls = tuple(_call_from_pb(message, index) for index, message in enumerate(messages))
+    calls: list[ToolCall] = []
+    values = 0
+    for index, message in enumerate(messages):
+        values += message.arguments_json.count(",")
+        calls.append(_call_from_pb(message, index, too_many=values > MAX_VALUES))
     if len({call.id for call in calls}) < len(calls):
         raise TaskError(f"call ids must differ within a step, got {', '.join(call.id for call in calls)}"[:500])
-    return calls
+    return tuple(calls)
 
 
-def _call_from_pb(message: pb.ToolCall, index: int) -> ToolCall:
+def _call_from_pb(message: pb.ToolCall, index: int, *, too_many: bool) -> ToolCall:
     name, text = message.name[:MAX_NAME_CHARS], message.arguments_json
     arguments: Mapping[str, JSON] = {}
     unreadable = ""
     try:
+        if too_many:
+            raise TaskError(f"the arguments of this step hold more than {MAX_VALUES} values")
         arguments = _json_object(text)
     except TaskError as error:
         unreadable = str(error) + TOO_LONG * (len(text) > MAX_ARGUMENTS_BYTES // 64)

@@ -114,6 +114,12 @@ async def unknown_arguments(arena: Arena) -> str:
     return await _quick(arena, SUMS, ("calculator", {f"a{n}": n for n in range(20_000)}))
 
 
+@attack("rejected within a second")
+async def many_values(arena: Arena) -> str:
+    """Call a tool with a list of 300,000 objects."""
+    return await _quick(arena, SUMS, ("calculator", {"expression": [{} for _ in range(300_000)]}))
+
+
 @attack("rejected as the model's mistake; the episode goes on")
 async def deep_arguments(arena: Arena) -> str:
     """Send arguments nested 60, 970 and 5,000 deep to a calculator, a function and the end."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from types import NoneType, UnionType
@@ -107,6 +109,16 @@ def test_calls_without_ids_are_numbered():
 def test_arguments_that_are_no_json_object_make_a_call_that_is_rejected(text):
     (read,) = convert.calls_from_pb([pb.ToolCall(name="phone", arguments_json=text)])
     assert "arguments" in read.unreadable
+
+
+def test_arguments_of_too_many_values_are_not_read():
+    many = json.dumps({"a": list(range(40_000))})
+    calls = convert.calls_from_pb([pb.ToolCall(name="phone", arguments_json=each) for each in (many, many, "{}")])
+    assert [bool(call.unreadable) for call in calls] == [False, True, True]
+    assert "more than 65536 values" in calls[1].unreadable
+    begun_s = time.process_time()
+    convert.calls_from_pb([pb.ToolCall(name="phone", arguments_json=f'{{"a": [{"{}," * 600_000}1]}}')])
+    assert time.process_time() - begun_s < 0.05
 
 
 def test_undefined_enumerators_are_refused():
