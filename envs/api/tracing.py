@@ -6,8 +6,8 @@ span that is no root is made only where its caller's is recorded: nothing is pai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
 from opentelemetry import trace
@@ -22,6 +22,7 @@ TRACEPARENT: Final = "traceparent"
 """The header of W3C Trace Context; so is called what carries it in messages."""
 _TRACER: Final = trace.get_tracer("rlfactory")
 _PROPAGATOR: Final = TraceContextTextMapPropagator()
+_NOTHING: Final = nullcontext()
 
 
 def root(name: str, **attributes: Attribute) -> AbstractContextManager[trace.Span]:
@@ -29,25 +30,21 @@ def root(name: str, **attributes: Attribute) -> AbstractContextManager[trace.Spa
     return _TRACER.start_as_current_span(name, attributes=_dotted(attributes))
 
 
-@contextmanager
-def part(name: str, *, kind: SpanKind = SpanKind.INTERNAL, **attributes: Attribute) -> Iterator[None]:
+def part(
+    name: str, *, kind: SpanKind = SpanKind.INTERNAL, **attributes: Attribute
+) -> AbstractContextManager[trace.Span | None]:
     """Trace the block as a part of what is traced; do nothing where nothing is."""
     if not trace.get_current_span().is_recording():
-        yield
-        return
-    with _TRACER.start_as_current_span(name, kind=kind, attributes=_dotted(attributes)):
-        yield
+        return _NOTHING
+    return _TRACER.start_as_current_span(name, kind=kind, attributes=_dotted(attributes))
 
 
-@contextmanager
-def served(name: str, traceparent: str, **attributes: Attribute) -> Iterator[None]:
+def served(name: str, traceparent: str, **attributes: Attribute) -> AbstractContextManager[trace.Span | None]:
     """Trace the block as what a caller asked for; `traceparent` is what it `carried`, "" if it does not trace."""
     if not traceparent:
-        yield
-        return
+        return _NOTHING
     context = _PROPAGATOR.extract({TRACEPARENT: traceparent[:100]})
-    with _TRACER.start_as_current_span(name, context=context, kind=SpanKind.SERVER, attributes=_dotted(attributes)):
-        yield
+    return _TRACER.start_as_current_span(name, context=context, kind=SpanKind.SERVER, attributes=_dotted(attributes))
 
 
 def carried() -> str:

@@ -114,6 +114,7 @@ class EnvService:
         self._streams: Counter[str] = Counter()
         """Of steps, by tenant; they are calls, too."""
         self._started_s = time.monotonic()
+        self._steps_played = manager.metrics.calls.labels("Step", "OK")
         self._step_streams: set[StepStream] = set()
         self._listings: dict[tuple[str, str], bytes] = {}
         """Of the tasks of a suite and split, serialized once."""
@@ -284,7 +285,7 @@ class EnvService:
                 access_log.refused("Steps", peer, code.name, message, reason=failure.reason)
             self._manager.metrics.calls.labels("Step", code.name).inc()
             return Answer((to_bytes(failure),), failed=True)
-        self._manager.metrics.calls.labels("Step", "OK").inc()
+        self._steps_played.inc()
         return answer
 
     @_answers
