@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -127,9 +128,9 @@ def _write(node: UiNode, index: int, levels: int | None, parts: list[str]) -> No
         parts.append(" />")
 
 
+@lru_cache(maxsize=4096)
 def _escape(text: str) -> str:
-    if text.isalnum() and text.isascii():
-        return text
+    """Return a text as an attribute has it; most are names of classes and widgets that come again and again."""
     return printable(text).translate(_ESCAPES)
 
 

@@ -35,12 +35,11 @@ class Rect(NamedTuple):
 
     def clip(self, other: Rect) -> Rect:
         """Return what both cover; empty ones have no positive width or height."""
-        return Rect(
-            max(self.left, other.left),
-            max(self.top, other.top),
-            min(self.right, other.right),
-            min(self.bottom, other.bottom),
-        )
+        left, top, right, bottom = self
+        far_left, far_top, far_right, far_bottom = other
+        if left >= far_left and top >= far_top and right <= far_right and bottom <= far_bottom:
+            return self  # most boxes lie inside of what clips them
+        return Rect(max(left, far_left), max(top, far_top), min(right, far_right), min(bottom, far_bottom))
 
     @property
     def empty(self) -> bool:
@@ -97,23 +96,25 @@ def clamp(value: int, low: int, high: int) -> int:
 def lay_out(widget: w.Widget, limits: Limits, context: Context) -> Node:
     """Return the node of `widget` with its size within `limits` (children placed relative to it)."""
     node = Node(widget)
-    min_w, max_w, min_h, max_h = _own_limits(widget, limits, context)
-    left, top, right, bottom = (context.px(edge) for edge in widget.padding) if any(widget.padding) else (0, 0, 0, 0)
-    # Padding that does not fit gives way, so that nothing ever leaves its box.
-    left, top = min(left, max_w), min(top, max_h)
-    inner = Limits(
-        max(min_w - left - right, 0),
-        max(max_w - left - right, 0),
-        max(min_h - top - bottom, 0),
-        max(max_h - top - bottom, 0),
-    )
+    min_w, max_w, min_h, max_h = inner = _own_limits(widget, limits, context)
+    left = top = right = bottom = 0
+    if any(widget.padding):
+        left, top, right, bottom = (context.px(edge) for edge in widget.padding)
+        # Padding that does not fit gives way, so that nothing ever leaves its box.
+        left, top = min(left, max_w), min(top, max_h)
+        inner = Limits(
+            max(min_w - left - right, 0),
+            max(max_w - left - right, 0),
+            max(min_h - top - bottom, 0),
+            max(max_h - top - bottom, 0),
+        )
     inside = compose(widget, context)
     if inside is not None:
         child = lay_out(inside, inner, context)
         node.children.append(child)
         width, height = child.width, child.height
     else:
-        width, height = _PLACERS[_kind(widget)](widget, node, inner, context)
+        width, height = _placer(type(widget))(widget, node, inner, context)
     node.width = clamp(width + left + right, min_w, max_w)
     node.height = clamp(height + top + bottom, min_h, max_h)
     if left or top:
@@ -356,12 +357,11 @@ _PLACERS: dict[type[w.Widget], Callable[[Any, Node, Limits, Context], tuple[int,
 }
 
 
-def _kind(widget: w.Widget) -> type[w.Widget]:
-    """Return the primitive a widget is, itself or by inheritance."""
-    kind = type(widget)
-    if kind in _PLACERS:
-        return kind
-    return next(base for base in kind.__mro__ if base in _PLACERS)
+def _placer(kind: type[w.Widget]) -> Callable[[Any, Node, Limits, Context], tuple[int, int]]:
+    """Return what places a widget of this kind: as the primitive that it is, itself or by inheritance."""
+    if kind not in _PLACERS:
+        _PLACERS[kind] = next(_PLACERS[base] for base in kind.__mro__ if base in _PLACERS)
+    return _PLACERS[kind]
 
 
 # --- placing -------------------------------------------------------------------------------------------------------
