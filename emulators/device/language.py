@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -16,10 +16,10 @@ LANGUAGE_KEY: Final = "system_locales"
 """In the settings table `system`, as on Android: "de-DE,en-US"."""
 
 
-@cache
+@lru_cache(maxsize=64)
 def words_of(locales: str) -> Mapping[str, str]:
     """Return what English words are called in the first of these locales; empty for English and whatever is unknown."""
-    if locales.partition("-")[0] != "de":
+    if locales.partition(",")[0].partition("-")[0] != "de":
         return {}
     words: dict[str, str] = yaml.safe_load(Path(__file__).with_name("german.yaml").read_text(encoding="utf-8"))
     return words

@@ -92,7 +92,7 @@ def render(
         evaluation=evaluation,
         summary=summary,
         headline=headline(summary, steps),
-        tiles=evaluation_tiles(evaluation) if evaluation else tiles(summary, steps),
+        tiles=evaluation_tiles(evaluation) if evaluation else training_tiles(summary, steps),
         tasks=task_rows(summary, evaluation),
         regimes=evaluation["regimes"] if evaluation and "regimes" in evaluation else [],
         facts=facts(summary, evaluation, episodes),
@@ -238,28 +238,30 @@ def headline(summary: RunSummary | None, steps: Sequence[StepRecord]) -> Headlin
     return Headline(start=start, end=end, start_band=start_band, end_band=end_band, episodes=episodes)
 
 
-def tiles(summary: RunSummary | None, steps: Sequence[StepRecord]) -> list[Tile]:
-    """Return the figures under the headline."""
+def training_tiles(summary: RunSummary | None, steps: Sequence[StepRecord]) -> list[Tile]:
+    """Return the figures under the headline; what was not measured is left out."""
     if summary is None:
         done = [step for step in steps if step.step > 0]
         return [Tile(label="GRPO steps", value=str(len(done)))]
     env_share = summary.time_share.get("env")
     drift = summary.rollout_train_prob_diff_max
-    return [
+    trained = summary.steps > 0
+    tiles = (
         Tile(label="Wall time", value=duration(summary.wall_s), note="evaluation included"),
-        Tile(label="GRPO steps", value=str(summary.steps), note=f"{summary.episodes_per_step} episodes each"),
-        Tile(label="A step takes", value=duration(summary.step_s_mean), note="mean"),
-        Tile(label="Environment", value=percent(env_share), note="of a step's time"),
         Tile(
-            label="Token drift",
-            value="–" if drift is None else f"{drift:.1e}",
-            note="largest |p train − p rollout|",
-            bad=drift is not None and drift > 2e-3,
+            label="GRPO steps",
+            value=str(summary.steps),
+            note=f"{summary.episodes_per_step} episodes each" if trained else "",
         ),
-        Tile(label="Malformed", value=percent(summary.malformed_rate_end), note="of turns, at the end"),
+        trained and Tile(label="A step takes", value=duration(summary.step_s_mean), note="mean"),
+        env_share is not None and Tile(label="Environment", value=percent(env_share), note="of a step's time"),
+        drift is not None
+        and Tile(label="Token drift", value=f"{drift:.1e}", note="largest |p train − p rollout|", bad=drift > 2e-3),
+        trained and Tile(label="Malformed", value=percent(summary.malformed_rate_end), note="of turns, at the end"),
         _infrastructure(summary.infra_dropped, summary.infra_retries),
-        Tile(label="Parameters", value=number(summary.parameters), note=_phones(summary)),
-    ]
+        summary.parameters > 0 and Tile(label="Parameters", value=number(summary.parameters), note=_phones(summary)),
+    )
+    return [tile for tile in tiles if isinstance(tile, Tile)]
 
 
 def _infrastructure(dropped: int, retried: int) -> Tile:

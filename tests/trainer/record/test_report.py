@@ -84,6 +84,8 @@ def test_a_run_that_was_stopped_early_shows_no_end(tmp_path: Path) -> None:
     log.write_summary(RunSummary(recipe="tiny_phone", seed=1, status="stopped"))
     page = write_report(tmp_path).read_text()
     assert "The end was not evaluated" in page and 'class="to"' not in page
+    for unmeasured in ("A step takes", "Token drift", "Malformed", "Environment", "Parameters"):
+        assert f"<dt>{unmeasured}" not in page
 
 
 @pytest.mark.parametrize(

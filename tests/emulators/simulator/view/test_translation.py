@@ -40,4 +40,5 @@ def test_no_two_words_are_alike() -> None:
     german = words_of("de-DE")
     assert len(set(german.values())) == len(german)
     assert set(german.values()) & set(german) == set()
-    assert words_of("en-US") == words_of("fr-FR") == {}
+    assert words_of("de,en-US") == german
+    assert words_of("en-US,de-DE") == words_of("fr-FR") == {}
