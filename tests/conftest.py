@@ -24,6 +24,7 @@ from hypothesis import HealthCheck, settings
 
 OPTIONAL = frozenset(
     {"train", "browser", "docker", "gpu", "vllm", "postgres", "openenv", "mcp_reference", "inspect", "typescript"}
+    | {"phone_clients"}
 )
 REQUIRE_VARIABLE = "RLFACTORY_REQUIRE"
 LONG = ("tests/trainer/run/test_recipe.py", "tests/test_cli_errors.py", "tests/test_wheel.py")

@@ -196,6 +196,7 @@ class Transport:
         else:
             del self._streams[packet.second]
             stream.end()
+            await self.send(Packet(CLSE, packet.second, packet.first))  # some clients wait for it, as adbd answers
 
     async def _serve(self, service: Service, stream: Stream, local: int, remote: int) -> None:
         try:

@@ -53,7 +53,7 @@ class Peer:
         """Open a service and return all it writes."""
         await self.say(OPEN, number, 0, service + b"\0")
         data = b""
-        while (packet := await self.hear()).command != CLSE:
+        while (packet := await self.hear()).command != CLSE or packet.second != number:
             if packet.command == WRTE and packet.second == number:
                 data += packet.payload
                 await self.say(OKAY, number, packet.first)

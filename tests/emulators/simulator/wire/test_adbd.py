@@ -85,7 +85,10 @@ async def test_a_service_that_does_not_exist_is_refused() -> None:
 async def test_a_stream_that_closes_does_not_disturb_the_next() -> None:
     async with greeted() as (_, peer):
         opened = await peer.open(1, b"exec:cat /big")
-        await peer.say(CLSE, 1, opened.first)  # takes no answer
+        await peer.say(CLSE, 1, opened.first)
+        while (packet := await peer.hear()).command != CLSE:  # adb-shell waits for it
+            assert packet.second == 1
+        assert (packet.first, packet.second) == (opened.first, 1)
         assert await peer.run(2, b"shell:echo next") == b"next\n"
 
 

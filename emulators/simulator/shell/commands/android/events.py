@@ -26,6 +26,8 @@ _META: Final = {
 }
 """Modifier keys -> the meta state they set (android.view.KeyEvent)."""
 _MAX_DURATION_MS: Final = 60_000
+_TOUCH_RANGE: Final = 32_767
+"""Largest coordinate of the emulator's touch device, whatever the screen's size."""
 _LATIN_IME: Final = "com.google.android.inputmethod.latin/com.android.inputmethod.latin.LatinIME"
 
 
@@ -143,6 +145,19 @@ def _input(context: Context) -> int:
     except (UsageError, ActionRejected) as error:
         return context.complain(str(error), 255)
     return 0
+
+
+@table.command("getevent")
+def _getevent(context: Context) -> None:
+    """The touch screen, as Android's emulator describes it; events themselves are not told."""
+    ranges = ((0x2F, 9), (0x35, _TOUCH_RANGE), (0x36, _TOUCH_RANGE), (0x39, 0xFFFF))
+    context.line('add device 1: /dev/input/event1\n  name:     "virtio_input_multi_touch_1"')
+    if any("p" in arg or "i" in arg for arg in context.args):
+        context.line("  events:\n    KEY (0001): 014a")
+        for number, (axis, most) in enumerate(ranges):
+            head = " " * 16 if number else "    ABS (0003): "
+            context.line(f"{head}{axis:04x}  : value 0, min 0, max {most}, fuzz 0, flat 0, resolution 0")
+        context.line("  input props:\n    INPUT_PROP_DIRECT")
 
 
 @table.command("ime")

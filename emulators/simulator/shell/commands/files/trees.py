@@ -15,6 +15,7 @@ from rlfactory.emulators.simulator.shell.commands.files.attributes import parsed
 
 table = CommandTable()
 _MAX_FILE: Final = 256 * 1024 * 1024
+_NULL: Final = "/dev/null"
 
 
 @table.command("mkdir", flags="pvZ", with_value="m", least=1)
@@ -80,7 +81,9 @@ def _cp(context: Context) -> None:
     preserve = bool({"a", "p"} & context.options.keys())
 
     def copy(source: str, path: str, goal: str) -> None:
-        if context.files.is_dir(path) and not recursive:
+        if path == _NULL:
+            context.files.write(goal, b"")
+        elif context.files.is_dir(path) and not recursive:
             context.fail(f"Skipped dir '{source}'")
         else:
             _copy(context, path, goal, preserve=preserve)
@@ -103,7 +106,7 @@ def _transfer(context: Context, act: Callable[[str, str, str], None]) -> None:
     destination = _destination(context, sources, target, into="T" not in options)
     for source in sources:
         path = context.path(source)
-        if not context.files.exists(path):
+        if path != _NULL and not context.files.exists(path):
             context.fail(f"bad '{source}': No such file or directory")
             continue
         with context.attempt(source):
