@@ -18,6 +18,8 @@ from typing import Any
 import psutil
 
 from benchmarks.figures import Spread, spread
+from benchmarks.phone_crowd import crowd
+from benchmarks.phone_floor import FloorFigures, cpu_s, floor, unchanged_steps_per_s
 from benchmarks.phone_process import PhoneFigures
 from rlfactory.envs.api.session import PlayableSession, SessionWrapper
 from rlfactory.envs.api.types import Observation, SessionOptions, StepResult, StepTiming, ToolCall
@@ -29,6 +31,9 @@ SIZES = ("1080x2400", "540x1200")
 SUITE = "phone"
 WARM_UP_EPISODES = 4
 CONCURRENCY = 4
+THOUSAND, PROCESSES = 1_000, 16
+TRAINED_PIXELS = 524_288
+"""Of a picture, as training asks for them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +63,11 @@ class SizeFigures:
     """Fork over gRPC into one session."""
     first_start_ms: float
     """The first phone of a process: it builds the image that the others share."""
+    trained_steps_per_s_core: float
+    """As `steps_per_s_core`, with the pixel budget of training."""
+    unchanged_steps_per_s: float
+    """Steps that change nothing, of one client, for each second of the server's CPU time."""
+    floor: FloorFigures
 
 
 @dataclass(slots=True)
@@ -93,9 +103,12 @@ class TimedSession(SessionWrapper[PlayableSession]):
         return result
 
 
-async def play(client: EnvClient, task: str, seed: int, samples: Samples, *, fork: bool) -> None:
+async def play(
+    client: EnvClient, task: str, seed: int, samples: Samples, *, fork: bool, max_pixels: int | None = None
+) -> None:
     """Play one episode by its oracle, timing its calls."""
-    session = client.session(task, seed=seed, split="train", options=SessionOptions(with_tree=True))
+    options = SessionOptions(with_tree=True, max_pixels=max_pixels)
+    session = client.session(task, seed=seed, split="train", options=options)
     started_s = time.perf_counter()
     async with session:
         samples.reset_s.append(time.perf_counter() - started_s)
@@ -113,8 +126,8 @@ async def play(client: EnvClient, task: str, seed: int, samples: Samples, *, for
         await child.aclose()
 
 
-async def measure_calls(service: LocalService, episodes: int) -> tuple[Samples, float]:
-    """Return the samples of a single client, and steps per CPU second of the server under several."""
+async def measure_calls(service: LocalService, episodes: int) -> tuple[Samples, float, float]:
+    """Return the samples of a single client, and steps per CPU second under several: full size, then as training."""
     async with EnvClient(service.address) as client:
         names = [task.name for task in await client.list_tasks(suite=SUITE, split="train")]
         jobs = [(names[index % len(names)], index // len(names)) for index in range(episodes + WARM_UP_EPISODES)]
@@ -123,21 +136,25 @@ async def measure_calls(service: LocalService, episodes: int) -> tuple[Samples, 
         alone = Samples()
         for task, seed in jobs[:episodes]:
             await play(client, task, seed, alone, fork=True)
-        server = psutil.Process(service.pid)
-        before_s, crowd = cpu_s(server), Samples()
-        waiting = iter([(task, 20_000 + seed) for task, seed in jobs[:episodes]])
-
-        async def worker() -> None:
-            for task, seed in waiting:
-                await play(client, task, seed, crowd, fork=False)
-
-        await asyncio.gather(*(worker() for _ in range(CONCURRENCY)))
-        return alone, len(crowd.step_s) / (cpu_s(server) - before_s)
+        several = [(task, 20_000 + seed) for task, seed in jobs[:episodes]]
+        whole = await steps_per_s_core(client, several, service.pid)
+        trained = await steps_per_s_core(client, several, service.pid, max_pixels=TRAINED_PIXELS)
+        return alone, whole, trained
 
 
-def cpu_s(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
+async def steps_per_s_core(
+    client: EnvClient, jobs: Sequence[tuple[str, int]], pid: int, *, max_pixels: int | None = None
+) -> float:
+    """Return steps of several clients for each second of the server's CPU time."""
+    server, together, waiting = psutil.Process(pid), Samples(), iter(jobs)
+    before_s = cpu_s(server)
+
+    async def worker() -> None:
+        for task, seed in waiting:
+            await play(client, task, seed, together, fork=False, max_pixels=max_pixels)
+
+    await asyncio.gather(*(worker() for _ in range(CONCURRENCY)))
+    return round(len(together.step_s) / (cpu_s(server) - before_s), 1)
 
 
 async def measure(size: str, episodes: int) -> SizeFigures:
@@ -145,13 +162,15 @@ async def measure(size: str, episodes: int) -> SizeFigures:
     width_px, height_px = (int(side) for side in size.split("x"))
     config = ServiceConfig(phones=CONCURRENCY + 2, width_px=width_px, height_px=height_px)
     async with local_service(config) as service:
-        samples, steps_per_s_core = await measure_calls(service, episodes)
+        samples, whole, trained = await measure_calls(service, episodes)
+        over = await floor(service.address, width_px, height_px)
+        still = await unchanged_steps_per_s(service.address, service.pid)
     phone = phone_figures(width_px, height_px)
     parts = ("act_s", "settle_s", "observe_s", "judge_s", "total_s")
     count = len(samples.timings)
     return SizeFigures(
         step_ms=spread(samples.step_s),
-        steps_per_s_core=round(steps_per_s_core, 1),
+        steps_per_s_core=whole,
         reset_ms=phone.reset_ms,
         fork_ms=phone.fork_ms,
         start_ms=phone.start_ms,
@@ -165,6 +184,9 @@ async def measure(size: str, episodes: int) -> SizeFigures:
         reset_call_ms=spread(samples.reset_s),
         fork_call_ms=spread(samples.fork_s),
         first_start_ms=phone.first_start_ms,
+        trained_steps_per_s_core=trained,
+        unchanged_steps_per_s=still,
+        floor=over,
     )
 
 
@@ -193,6 +215,9 @@ def show(figures: dict[str, SizeFigures]) -> None:
     for part in ("act", "settle", "observe", "judge"):
         row(f"  {part}, mean", lambda each, part=part: f"{each.server_ms[part]:.1f} ms")
     row("steps a CPU second", lambda each: f"{each.steps_per_s_core:.0f}")
+    row("  as in training", lambda each: f"{each.trained_steps_per_s_core:.0f}")
+    row("  nothing changes", lambda each: f"{each.unchanged_steps_per_s:.0f}")
+    row("over the floor", lambda each: f"{each.floor.over_floor:.2f} of {each.floor.floor_ms.p50:.1f} ms")
     row("new screens", lambda each: f"{each.new_screens * 100:.0f} % of {each.steps}")
     row("reset; whole call", lambda each: f"{each.reset_ms:.1f}; {each.reset_call_ms.p50:.1f} ms")
     row("fork; whole call", lambda each: f"{each.fork_ms:.1f}; {each.fork_call_ms.p50:.1f} ms")
@@ -206,7 +231,12 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="figures as JSON")
     parser.add_argument("--sizes", nargs="+", default=SIZES, metavar="WIDTHxHEIGHT")
     parser.add_argument("--episodes", type=int, default=60, help="played by one client, and again by several")
+    parser.add_argument("--thousand", action="store_true", help="only start 1,000 phones in 16 processes")
     arguments = parser.parse_args()
+    if arguments.thousand:
+        answered, megabytes = asyncio.run(crowd(THOUSAND, PROCESSES))
+        print(json.dumps({"thousand_answered": answered, "thousand_mb": megabytes}))
+        return
     figures = {size: asyncio.run(measure(size, arguments.episodes)) for size in arguments.sizes}
     if arguments.json:
         print(json.dumps({size: asdict(each) for size, each in figures.items()}, indent=2))

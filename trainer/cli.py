@@ -91,6 +91,9 @@ def evaluate_policy(
     tasks_file: Annotated[
         list[Path] | None, typer.Option(help="A Python file of tasks; again for more. With --address: for the oracle.")
     ] = None,
+    android_world: Annotated[
+        Path | None, typer.Option(help="A checkout of AndroidWorld, its interpreter in or beside it: that suite.")
+    ] = None,
     tools_file: Annotated[Path | None, typer.Option(help="Of tools; without --address.")] = None,
     split: Annotated[Literal["train", "validation", "test"], typer.Option(help="Which parameters.")] = "validation",
     episodes: Annotated[int, typer.Option(min=1, help="Distinct (task, seed) pairs.")] = 100,
@@ -120,7 +123,7 @@ def evaluate_policy(
         show,
     )
 
-    files_of_tasks = tuple(tasks_file or ())
+    files_of_tasks = (*(tasks_file or ()), *((android_world,) if android_world else ()))
     player = make_policy(
         policy,
         PolicyConfig(
@@ -134,7 +137,7 @@ def evaluate_policy(
     config = EvalConfig(
         split=split,
         tasks=tuple(name for name in tasks.split(",") if name),
-        suite=suite,
+        suite=suite or ("android_world" if android_world and not tasks else ""),
         episodes=episodes,
         attempts=attempts,
         concurrency=concurrency,

@@ -1,4 +1,4 @@
-"""Tasks of the user's own: of a Python file, or of an installed package."""
+"""Tasks that do not ship: of a Python file, of an installed package, of a checkout of AndroidWorld."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from pathlib import Path
 
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.user_code import import_file, installed
+from rlfactory.envs.tasks.android_world.checkout import AndroidWorld
+from rlfactory.envs.tasks.android_world.tasks import android_world_tasks
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Task
 
 
 def add_tasks(registry: TaskRegistry, path: Path) -> None:
-    """Add every task that a file defines.
+    """Add every task that a file defines, or that AndroidWorld has where the path is a folder.
 
-    Raises: TaskError: it cannot be imported, defines no task, or one whose name is taken.
+    Raises: TaskError: it cannot be imported, is no checkout, defines no task, or one whose name is taken.
     """
+    if path.is_dir():
+        _add(registry, android_world_tasks(AndroidWorld(path)), str(path))
+        return
     module = import_file(path)
     found = [
         value

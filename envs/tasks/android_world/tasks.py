@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,11 @@ from rlfactory.envs.tasks.android_world.oracles import ORACLES
 from rlfactory.envs.tasks.task import Check, Outcome, Task
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 
+log = logging.getLogger(__name__)
+
 SUITE: Final = "android_world"
+VERSION: Final = "d9c569f"
+"""Of AndroidWorld: what the apps and the oracles are made for."""
 TURNS_PER_COMPLEXITY: Final = 10
 """As AndroidWorld counts them."""
 LEAST_TURNS: Final = 30
@@ -98,6 +103,9 @@ def android_world_tasks(world: AndroidWorld) -> tuple[type[AndroidWorldTask], ..
     listed = world.list()
     if not listed:
         raise TaskError(f"{world.checkout} has no tasks")
+    if missing := sorted(ORACLES.keys() - listed):
+        known = f"{', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}"
+        log.warning("%s is another version of AndroidWorld than %s: it has no %s", world.checkout, VERSION, known)
     prepared: dict[str, Snapshot] = {}
     return tuple(_template(world, prepared, name, facts) for name, facts in listed.items())
 

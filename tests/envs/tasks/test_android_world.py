@@ -14,6 +14,8 @@ from rlfactory.envs.api.errors import JudgeError, TaskError
 from rlfactory.envs.tasks.android_world.checkout import AndroidWorld
 from rlfactory.envs.tasks.android_world.oracles import ORACLES
 from rlfactory.envs.tasks.android_world.tasks import android_world_tasks
+from rlfactory.envs.tasks.file import add_tasks
+from rlfactory.envs.tasks.registry import TaskRegistry
 
 TIMEOUT_S = 20.0
 STAND_IN = {
@@ -142,6 +144,17 @@ def test_an_interpreter_without_its_packages_is_told_in_a_line(checkout: Path) -
     world = AndroidWorld(checkout)
     with pytest.raises(TaskError, match="No module named 'dm_env'"):
         world.list()
+
+
+def test_a_checkout_is_a_file_of_tasks_and_another_version_is_told(
+    checkout: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry = TaskRegistry()
+    add_tasks(registry, checkout)
+    (task,) = registry
+    assert task.name == "android_world.CreateFile"
+    assert "another version of AndroidWorld than d9c569f: it has no AudioRecorderRecordAudio, " in caplog.text
+    task.world.close()  # type: ignore[attr-defined]
 
 
 def test_an_oracle_solves_each_task_but_the_hard_ones() -> None:

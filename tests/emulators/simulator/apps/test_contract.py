@@ -8,9 +8,11 @@ import re
 import pytest
 
 from rlfactory.emulators.device.state import PROBE, diff, parse_probe
-from rlfactory.emulators.simulator.android.app import Activity, Intent
+from rlfactory.emulators.simulator.android.app import Activity
+from rlfactory.emulators.simulator.android.system_image import GoldenImages
 from rlfactory.emulators.simulator.apps.installed import ALL_APPS
-from rlfactory.emulators.simulator.phone import Phone
+from rlfactory.emulators.simulator.apps.kit.contract import LOOKS, Look, broken
+from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
 from tests.emulators.simulator.conftest import Finger
 
 PHONES = "content query --uri content://contacts/phones/ --projection display_name:number"
@@ -147,22 +149,20 @@ def test_restoring_an_apps_folder_brings_its_state_back(phone: Phone, finger: Fi
     assert finger.sees("ideas.txt")
 
 
+SCREENS = [activity for app in ALL_APPS if not app.hidden for activity in app.activities]
+
+
 @pytest.mark.parametrize(
-    "activity",
-    [activity for app in ALL_APPS if not app.hidden for activity in app.activities],
-    ids=lambda activity: activity.__name__,
+    ("activity", "look"),
+    [(activity, LOOKS[number % len(LOOKS)]) for number, activity in enumerate(SCREENS)],
+    ids=[activity.__name__ for activity in SCREENS],
 )
-def test_every_screen_says_what_it_offers_and_survives_a_snapshot(phone: Phone, activity: type[Activity]) -> None:
-    phone.system.start(activity, Intent(data="file:///storage/emulated/0/Download/coffee_guide.txt"))
-    for node in phone.ui_tree().walk():
-        if node.clickable and node.resource_id:
-            words = [inner.text or inner.description for inner in node.walk()]
-            assert any(words), f"nothing says what {node.resource_id} does"
-    picture, saved = phone.rgb().copy(), phone.snapshot()
-    phone.tap(540, 1200)
-    phone.key("HOME")
-    phone.restore(saved)
-    assert (phone.rgb() == picture).all()
+def test_every_screen_keeps_the_kits_contract(golden: GoldenImages, activity: type[Activity], look: Look) -> None:
+    """In one look each; `benchmarks.robustness` tries them all."""
+    phone = Phone(PhoneConfig(width_px=540, height_px=1200), golden=golden)
+    before = phone.state_hash()
+    assert broken(phone, activity, look) == []
+    assert phone.state_hash() == before
 
 
 @pytest.mark.parametrize("seed", range(4))
