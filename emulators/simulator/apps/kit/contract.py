@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rlfactory.emulators.device.ui import Bounds, UiNode
 from rlfactory.emulators.simulator.android.app import Activity, Intent
-from rlfactory.emulators.simulator.phone import Phone
+
+if TYPE_CHECKING:
+    from rlfactory.emulators.simulator.phone import Phone
 
 SIZES: Final = ("", "540x1200", "2400x1080")
 """Of the screen; the first is the phone's own."""
