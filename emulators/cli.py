@@ -49,6 +49,12 @@ def up(
             min=0, max=65000, help="Backend process: console port of the first phone, adb's is one above. 0: free."
         ),
     ] = 0,
+    grpc_port: Annotated[
+        int,
+        typer.Option(
+            min=-1, max=65000, help="Backend process: emulator controller of the first phone. 0: free, -1: none."
+        ),
+    ] = -1,
     serial: Annotated[list[str] | None, typer.Option(help="Backend attached: a phone; repeat it for more.")] = None,
     adb_port: Annotated[int, typer.Option(help="Backend attached: of the adb server.")] = 5037,
     docker_host: EngineUrl = "",
@@ -57,11 +63,21 @@ def up(
     """Start phones. They stand until `down`; with backend process, until Ctrl-C or SIGTERM."""
     if port and backend is not SourceKind.ADB:
         raise DeviceError("--port is for --backend process: phones in containers have addresses of their own")
+    if grpc_port >= 0 and backend is not SourceKind.ADB:
+        raise DeviceError("--grpc-port is for --backend process")
     match backend:
         case SourceKind.ADB:
             from rlfactory.emulators.sources.foreground import serve_phones
 
-            serve_phones(phones, width_px=width, height_px=height, realtime=realtime, first_port=port, as_json=as_json)
+            serve_phones(
+                phones,
+                width_px=width,
+                height_px=height,
+                realtime=realtime,
+                first_port=port,
+                grpc_port=grpc_port,
+                as_json=as_json,
+            )
         case SourceKind.ATTACHED:
             from rlfactory.emulators.sources.attached_view import show_attached
 

@@ -17,6 +17,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import metadata
+from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated
 
@@ -74,11 +75,27 @@ def init(name: Annotated[Path, typer.Argument(help="The folder to make.")]) -> N
     print(f"made {name}; go on with: cd {name} && pytest && rlfactory train ./recipe.yaml")
 
 
+def new_app(name: Annotated[str, typer.Argument(help="Of the app, in lower case: also the folder's.")]) -> None:
+    """Make an app for simulated phones: a list, a form, a database, a provider, two tasks, tests."""
+    if not name.isidentifier() or not name.islower() or iskeyword(name):
+        raise TaskError(f"{name!r} is no name of a Python package in lower case, as 'shelf' is")
+    if Path(name).exists():
+        raise TaskError(f"{name} exists; choose another name")
+    model = Path(__file__).parent / "starter_app"
+    for source in sorted(path for path in model.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
+        target = Path(name, str(source.relative_to(model)).replace("shelf", name))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = source.read_text("utf-8").replace("shelf", name).replace("Shelf", name.capitalize())
+        target.write_text(text.replace(f'"book{name}"', '"bookshelf"'), "utf-8")
+    print(f"made {name}; go on with: cd {name} && pip install -e . && pytest")
+
+
 def build_app() -> typer.Typer:
     """Return the command line with the commands of the three packages."""
     app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
     app.callback()(root)
     app.command()(init)
+    app.command()(new_app)
     for module in MOUNTS:
         app.add_typer(importlib.import_module(module).app)
     return app

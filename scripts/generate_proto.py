@@ -10,7 +10,8 @@ from grpc_tools import protoc
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = {
     "envs/v1/env.proto": "envs/wire/v1",
-    "emulators/controller/emulator_controller.proto": "emulators/adb/controller",
+    "emulators/controller/emulator_controller.proto": "emulators/device/controller",
+    "emulators/controller/accessibility.proto": "emulators/device/controller",
 }
 """Each protocol, and the folder of its Python code."""
 ENDINGS = ("_pb2.py", "_pb2.pyi")

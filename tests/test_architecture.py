@@ -19,7 +19,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("emulators", "envs", "trainer", "processes")
 OTHERS = ("tests", "benchmarks", "containers", "scripts")
-GENERATED = ("envs/wire/v1/", "emulators/adb/controller/")
+GENERATED = ("envs/wire/v1/", "emulators/device/controller/")
 MOST_IMPORTS_IN_FUNCTIONS = 40
 MOST_FILES_IN_A_FOLDER = 20
 MOST_LINES = 500

@@ -12,7 +12,7 @@ import grpc
 import numpy as np
 from google.protobuf.empty_pb2 import Empty
 
-from rlfactory.emulators.adb.controller import emulator_controller_pb2 as pb
+from rlfactory.emulators.device.controller import emulator_controller_pb2 as pb
 from rlfactory.emulators.device.errors import DeviceError, DeviceLost
 
 CONTROLLER: Final = "android.emulation.control.EmulatorController"

@@ -18,6 +18,7 @@ from typing import Any
 
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.simulator.wire.controller import ControllerServer
 from rlfactory.emulators.simulator.wire.host import PhoneHost
 from rlfactory.emulators.simulator.wire.phone_server import PhonePorts
 from rlfactory.emulators.sources.kinds import SourceKind
@@ -27,25 +28,30 @@ from rlfactory.processes.malloc import keep_large_blocks
 from rlfactory.tables import print_table
 
 
-def serve_phones(phones: int, *, width_px: int, height_px: int, realtime: bool, first_port: int, as_json: bool) -> None:
+def serve_phones(
+    phones: int, *, width_px: int, height_px: int, realtime: bool, first_port: int, grpc_port: int, as_json: bool
+) -> None:
     """Serve phones until SIGINT or SIGTERM.
 
+    Args: grpc_port: of the first phone's emulator controller, each further phone has the next; -1: none has one.
     Raises: DeviceError: the port is odd. OSError: a port is in use.
     """
     if first_port % 2:
         raise DeviceError(f"--port {first_port}: a console port is even, the adb port is the odd one above")
     config = PhoneConfig(width_px=width_px, height_px=height_px, clock="realtime" if realtime else "virtual")
     keep_large_blocks(os.environ)
-    event_loop.run(_serve(config, phones, first_port=first_port, as_json=as_json))
+    event_loop.run(_serve(config, phones, first_port=first_port, grpc_port=grpc_port, as_json=as_json))
 
 
-async def _serve(config: PhoneConfig, phones: int, *, first_port: int, as_json: bool) -> None:
+async def _serve(config: PhoneConfig, phones: int, *, first_port: int, grpc_port: int, as_json: bool) -> None:
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     host = PhoneHost()
+    controllers: list[ControllerServer] = []
     try:
         served: list[PhonePorts] = []
+        grpc_ports: list[int] = []
         for phone in range(phones):
             console_port = first_port + 2 * phone if first_port else 0
             server = await host.start(
@@ -53,10 +59,15 @@ async def _serve(config: PhoneConfig, phones: int, *, first_port: int, as_json: 
             )
             assert server.ports is not None
             served.append(server.ports)
+            if grpc_port >= 0:
+                controllers.append(ControllerServer(server))
+                grpc_ports.append(await controllers[-1].start("127.0.0.1", grpc_port + phone if grpc_port else 0))
         with _told(served):
-            _show(served, as_json=as_json)
+            _show(served, grpc_ports, as_json=as_json)
             await stopped.wait()
     finally:
+        for controller in controllers:
+            await controller.close()
         await host.close()
 
 
@@ -105,13 +116,21 @@ def list_foreground(*, now_s: float) -> list[dict[str, Any]]:
     return rows
 
 
-def _show(phones: list[PhonePorts], *, as_json: bool) -> None:
+def _show(phones: list[PhonePorts], grpc_ports: list[int], *, as_json: bool) -> None:
+    grpc_of = dict(zip((each.serial for each in phones), grpc_ports, strict=False))
     if as_json:
-        listing = [{"serial": each.serial, "adb_port": each.adb, "console_port": each.console} for each in phones]
+        listing = [
+            {
+                **{"serial": each.serial, "adb_port": each.adb, "console_port": each.console},
+                **({"grpc_port": grpc_of[each.serial]} if grpc_of else {}),
+            }
+            for each in phones
+        ]
         print(json.dumps({"phones": listing}), flush=True)
         return
-    table = plain_table("Simulated phones", "adb port", "console port", "reach it with")
+    table = plain_table("Simulated phones", "adb port", "console port", "gRPC port", "reach it with")
     for each in phones:
-        table.add_row(str(each.adb), str(each.console), f"adb connect 127.0.0.1:{each.adb}")
+        grpc = str(grpc_of.get(each.serial, "-"))
+        table.add_row(str(each.adb), str(each.console), grpc, f"adb connect 127.0.0.1:{each.adb}")
     print_table(table)
     print("Ctrl-C ends them.", flush=True)

@@ -20,6 +20,7 @@ from rlfactory.emulators.simulator.apps.dialer.app import DIALER
 from rlfactory.emulators.simulator.apps.draw.app import DRAW
 from rlfactory.emulators.simulator.apps.expense.app import EXPENSE
 from rlfactory.emulators.simulator.apps.files.app import FILES
+from rlfactory.emulators.simulator.apps.forwarder import FORWARDER
 from rlfactory.emulators.simulator.apps.gallery.app import GALLERY
 from rlfactory.emulators.simulator.apps.joplin.app import JOPLIN
 from rlfactory.emulators.simulator.apps.launcher.app import LAUNCHER
@@ -37,7 +38,7 @@ from rlfactory.emulators.simulator.apps.vlc.app import VLC
 _EVERYDAY: Final = (CLOCK, CONTACTS, FILES, MARKOR, SETTINGS, LAUNCHER, CONTACTS_STORAGE)
 _ANDROID_WORLD: Final = (
     *(SMS_MESSENGER, TELEPHONY, DIALER, CAMERA, CHROME, CALENDAR, TASKS_ORG, EXPENSE, BROCCOLI, OPEN_TRACKS, JOPLIN),
-    *(RECORDER, CLIPPER, GALLERY, DRAW, RETRO_MUSIC, VLC, OSMAND),
+    *(RECORDER, CLIPPER, GALLERY, DRAW, RETRO_MUSIC, VLC, OSMAND, FORWARDER),
 )
 """Those that AndroidWorld's tasks are about."""
 ALL_APPS: Final[tuple[App, ...]] = (*_EVERYDAY, *_ANDROID_WORLD)

@@ -38,10 +38,10 @@ class PhoneServer:
     ) -> None:
         """Args: on_kill: called when a client kills the phone through its console, after it has closed."""
         self.phone = phone
-        self._thread = PhoneThread(phone)
-        uia2 = Uia2Server(self._thread)
-        self._adbd = AdbDaemon(banner(phone), PhoneServices(self._thread, uia2).open)
-        self._console = ConsoleServer(self._thread, snapshots, name=phone.config.serial, kill=self._killed)
+        self.thread = PhoneThread(phone)
+        self.services = PhoneServices(self.thread, Uia2Server(self.thread))
+        self._adbd = AdbDaemon(banner(phone), self.services.open)
+        self._console = ConsoleServer(self.thread, snapshots, name=phone.config.serial, kill=self._killed)
         self._on_kill = on_kill
         self._killing: asyncio.Task[None] | None = None
         self.ports: PhonePorts | None = None
@@ -56,7 +56,7 @@ class PhoneServer:
     async def close(self) -> None:
         await self._console.close()
         await self._adbd.close()
-        self._thread.close()
+        self.thread.close()
 
     def _killed(self) -> None:
         self._killing = asyncio.create_task(self._die())

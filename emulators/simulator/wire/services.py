@@ -34,6 +34,8 @@ class PhoneServices:
     def __init__(self, thread: PhoneThread, uia2: Uia2Server) -> None:
         self._thread = thread
         self._uia2 = uia2
+        self.on_command: Callable[[str], None] = lambda _: None
+        """Called with each shell command that is opened."""
         self._kinds: dict[str, Callable[[str], Service | None]] = {
             "exec": lambda command: partial(run_v1, thread=thread, command=command),
             "sync": lambda _: partial(serve_sync, thread=thread),
@@ -60,6 +62,7 @@ class PhoneServices:
 
     def _open_shell(self, options: list[str], command: str) -> Service:
         version_2 = "v2" in options
+        self.on_command(command)
         port = Uia2Server.launch_port(command)
         if port is not None:
             return partial(self._run_uia2, port=port, version_2=version_2)

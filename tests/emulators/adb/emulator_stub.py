@@ -10,8 +10,8 @@ import grpc
 import numpy as np
 from google.protobuf.empty_pb2 import Empty
 
-from rlfactory.emulators.adb.controller import emulator_controller_pb2 as pb
 from rlfactory.emulators.adb.emulator_screen import CONTROLLER
+from rlfactory.emulators.device.controller import emulator_controller_pb2 as pb
 from rlfactory.emulators.simulator.phone import Phone
 
 

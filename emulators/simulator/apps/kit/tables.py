@@ -37,6 +37,13 @@ class Table:
         if self._there(system):
             return
         system.files.make_dirs(self.path.rpartition("/")[0])
+        try:
+            self._create(system)
+        except sqlite3.DatabaseError:  # no database any more: Android deletes such a file, and begins anew
+            system.files.remove(self.path)
+            self._create(system)
+
+    def _create(self, system: System) -> None:
         with system.database(self.path) as db:
             columns = ", ".join(f'"{name}" {kind}' for name, kind in self.columns.items())
             db.executescript(f'CREATE TABLE IF NOT EXISTS "{self.name}" ({columns});{self.more}')

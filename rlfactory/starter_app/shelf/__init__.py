@@ -1,0 +1,1 @@
+"""An app for simulated phones, and tasks over it."""

@@ -1,0 +1,95 @@
+"""Two tasks over the app: one adds an item, one asks where an item is. Each has its solution by taps."""
+
+from __future__ import annotations
+
+import random
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final, Self
+
+from rlfactory.emulators.device.device import Device
+from rlfactory.envs.api.errors import JudgeError
+from rlfactory.envs.api.types import Split
+from rlfactory.envs.service.services import Services
+from rlfactory.envs.tasks.task import Check, Outcome, Task
+from rlfactory.envs.tasks.ui_driver import UiDriver
+from shelf.app import PACKAGE
+
+URI: Final = f"content://{PACKAGE}/items"
+TITLES: Final = {
+    "train": ("Globe", "Dictionary", "Songbook", "Almanac"),
+    "validation": ("Herbarium", "Logbook", "Stamp album"),
+    "test": ("Guide to birds", "Old diary", "Comic"),
+}
+PLACES: Final = {
+    "train": ("Hall", "Bottom row", "Window sill"),
+    "validation": ("Attic", "Second row"),
+    "test": ("Cellar", "Next to the lamp"),
+}
+_ROW: Final = re.compile(r"^Row: \d+ title=(.*), place=(.*)$", re.MULTILINE)
+
+
+class _ItemTask(Task):
+    suite: ClassVar[str] = "shelf"
+    apps: ClassVar[tuple[str, ...]] = (PACKAGE,)
+
+    def __init__(self, title: str, place: str) -> None:
+        self.title, self.place = title, place
+
+    @classmethod
+    def sample(cls, rng: random.Random, split: Split) -> Self:
+        return cls(rng.choice(TITLES[split]), rng.choice(PLACES[split]))
+
+    async def verify(self, outcome: Outcome, *, services: Services, timeout_s: float) -> Mapping[str, float]:
+        """Say whether the item is there, once; and whether the others are as they were."""
+        if outcome.device is None:
+            raise JudgeError("this task is about a phone")
+        query = f"content query --uri {URI} --projection title:place"
+        rows = _ROW.findall((await outcome.device.shell(query, timeout_s=timeout_s)).stdout)
+        others = [row for row in rows if row != (self.title, self.place)]
+        return {"there": float(len(rows) - len(others) == 1), "others": float(len(others) == 3)}
+
+
+class AddItem(_ItemTask):
+    name: ClassVar[str] = "shelf.add"
+    description: ClassVar[str] = "Add an item with its place"
+
+    @property
+    def goal(self) -> str:
+        return f'In Shelf, add the item "{self.title}" with the place "{self.place}" and no details.'
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        return tuple(Check(name=name, holds=outcome.scores.get(name) == 1) for name in ("there", "others"))
+
+    async def solve(self, ui: UiDriver) -> None:
+        await ui.open("Shelf")
+        await ui.tap("New item")
+        await ui.type(self.title, into="Title")
+        await ui.type(self.place, into="Place")
+        await ui.tap("SAVE")
+        await ui.finish()
+
+
+class WhereIs(_ItemTask):
+    name: ClassVar[str] = "shelf.where"
+    description: ClassVar[str] = "Say where an item is"
+
+    @property
+    def goal(self) -> str:
+        return f'Where is the item "{self.title}" by the app Shelf? Answer with its place alone.'
+
+    async def setup(self, device: Device, *, timeout_s: float) -> None:
+        values = (f"title:s:{self.title}", f"place:s:{self.place}", "details:s:")
+        binds = " ".join(f"--bind {shlex.quote(value)}" for value in values)
+        await device.shell(f"content insert --uri {URI} {binds}", timeout_s=timeout_s)
+
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        unchanged = all(outcome.scores.get(name) == 1 for name in ("there", "others"))
+        told = outcome.answer.strip().casefold() == self.place.casefold()
+        return (Check(name="answer", holds=told), Check(name="unchanged", holds=unchanged))
+
+    async def solve(self, ui: UiDriver) -> None:
+        await ui.open("Shelf")
+        await ui.tap(self.title)
+        await ui.finish(answer=self.place)
