@@ -34,9 +34,13 @@ def test_a_generated_app_keeps_the_contract_and_its_tasks_are_valid(
     assert "shelf" not in (project / "plants" / "tasks.py").read_text().lower()
     pretend_to_install(project)
     variables = {**os.environ, "PYTHONPATH": f"{project}:{ROOT}"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(project / "tests")]
-    done = subprocess.run(command, env=variables, cwd=project, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    for command in (
+        ("pytest", "-q", "-p", "no:cacheprovider", "tests", "-k", "contract and 2400x1080 and dark=True"),
+        ("rlfactory", "validate", "plants", "--level", "static,runtime"),
+    ):
+        line = [sys.executable, "-m", *command]
+        done = subprocess.run(line, env=variables, cwd=project, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name", ["Plants", "two words", "class", "../plants", ""])

@@ -17,16 +17,18 @@ from rlfactory.envs.tasks.ui_driver import UiDriver
 from shelf.app import PACKAGE
 
 URI: Final = f"content://{PACKAGE}/items"
-TITLES: Final = {
-    "train": ("Globe", "Dictionary", "Songbook", "Almanac"),
-    "validation": ("Herbarium", "Logbook", "Stamp album"),
-    "test": ("Guide to birds", "Old diary", "Comic"),
+COLORS: Final = {
+    "train": ("Blue", "Green", "Old", "Red", "Small", "Thick", "Thin", "White"),
+    "validation": ("Brown", "Heavy", "Large", "New", "Silver", "Torn", "Wide", "Yellow"),
+    "test": ("Black", "Golden", "Gray", "Long", "Orange", "Pink", "Purple", "Round"),
 }
-PLACES: Final = {
-    "train": ("Hall", "Bottom row", "Window sill"),
-    "validation": ("Attic", "Second row"),
-    "test": ("Cellar", "Next to the lamp"),
+THINGS: Final = ("album", "almanac", "box", "dictionary", "globe", "logbook", "map", "songbook")
+ROOMS: Final = {
+    "train": ("Hall", "Bedroom", "Office", "Landing"),
+    "validation": ("Attic", "Garage", "Library", "Parlour"),
+    "test": ("Cellar", "Loft", "Porch", "Workshop"),
 }
+ROWS: Final = ("first row", "second row", "third row", "top")
 _ROW: Final = re.compile(r"^Row: \d+ title=(.*), place=(.*)$", re.MULTILINE)
 
 
@@ -39,7 +41,8 @@ class _ItemTask(Task):
 
     @classmethod
     def sample(cls, rng: random.Random, split: Split) -> Self:
-        return cls(rng.choice(TITLES[split]), rng.choice(PLACES[split]))
+        title = f"{rng.choice(COLORS[split])} {rng.choice(THINGS)}"
+        return cls(title, f"{rng.choice(ROOMS[split])}, {rng.choice(ROWS)}")
 
     async def verify(self, outcome: Outcome, *, services: Services, timeout_s: float) -> Mapping[str, float]:
         """Say whether the item is there, once; and whether the others are as they were."""
@@ -65,8 +68,8 @@ class AddItem(_ItemTask):
     async def solve(self, ui: UiDriver) -> None:
         await ui.open("Shelf")
         await ui.tap("New item")
-        await ui.type(self.title, into="Title")
-        await ui.type(self.place, into="Place")
+        await ui.type(self.title, into="title_field")
+        await ui.type(self.place, into="place_field")
         await ui.tap("SAVE")
         await ui.finish()
 

@@ -10,6 +10,7 @@ from typing import Final, cast
 
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.kit.preferences import Preferences, Value
+from rlfactory.emulators.simulator.apps.kit.tables import make_database
 from rlfactory.emulators.simulator.machine.databases import read_rows
 
 PACKAGE: Final = "com.google.android.deskclock"
@@ -58,8 +59,7 @@ class Alarm:
 def create_database(system: System) -> None:
     """Make the database, or whatever tables it lacks."""
     system.files.make_dirs(DATABASE.rpartition("/")[0])
-    with system.database(DATABASE) as db:
-        db.executescript(_SCHEMA)
+    make_database(system, DATABASE, _SCHEMA)
 
 
 def all_alarms(system: System) -> tuple[Alarm, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from rlfactory.emulators.simulator.android.system import System
+from rlfactory.emulators.simulator.apps.kit.tables import make_database
 from rlfactory.emulators.simulator.machine.databases import read_rows
 
 DATABASE: Final = "/data/data/com.android.providers.contacts/databases/contacts2.db"
@@ -85,8 +86,8 @@ def create_database(system: System) -> None:
     if _is_complete(system):
         return
     system.files.make_dirs(DATABASE.rpartition("/")[0])
+    make_database(system, DATABASE, _SCHEMA)
     with system.database(DATABASE) as db:
-        db.executescript(_SCHEMA)
         db.executemany("INSERT OR IGNORE INTO mimetypes (mimetype) VALUES (?)", [(name,) for name in MIME_TYPES])
 
 

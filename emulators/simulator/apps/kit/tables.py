@@ -16,6 +16,20 @@ Record = Mapping[str, Any]
 """A row by its columns."""
 
 
+def make_database(system: System, path: str, schema: str) -> None:
+    """Make what a database lacks.
+
+    A file that is broken is deleted and begun anew, as Android's DefaultDatabaseErrorHandler does.
+    """
+    try:
+        with system.database(path) as db:
+            db.executescript(schema)
+    except sqlite3.DatabaseError:
+        system.files.remove(path)
+        with system.database(path) as db:
+            db.executescript(schema)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
     """One table, by the schema of the original app."""
@@ -37,16 +51,8 @@ class Table:
         if self._there(system):
             return
         system.files.make_dirs(self.path.rpartition("/")[0])
-        try:
-            self._create(system)
-        except sqlite3.DatabaseError:  # no database any more: Android deletes such a file, and begins anew
-            system.files.remove(self.path)
-            self._create(system)
-
-    def _create(self, system: System) -> None:
-        with system.database(self.path) as db:
-            columns = ", ".join(f'"{name}" {kind}' for name, kind in self.columns.items())
-            db.executescript(f'CREATE TABLE IF NOT EXISTS "{self.name}" ({columns});{self.more}')
+        columns = ", ".join(f'"{name}" {kind}' for name, kind in self.columns.items())
+        make_database(system, self.path, f'CREATE TABLE IF NOT EXISTS "{self.name}" ({columns});{self.more}')
 
     def _there(self, system: System) -> bool:
         if not system.files.is_file(self.path):
