@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 import psutil
 from rich.progress import track
 
-from benchmarks.phone_crowd import HELLO, answers
+from benchmarks.phones.crowd import HELLO, answers
 from rlfactory.emulators.device.device import ImageSpec
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.device.keys import KEYCODES

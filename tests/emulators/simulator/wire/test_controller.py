@@ -36,7 +36,8 @@ class Emulator:
         await self._call("sendKey", pb.KeyboardEvent(**event))
 
     async def frame(self, **wanted: Any) -> pb.Image:
-        return pb.Image.FromString(await self._call("getScreenshot", pb.ImageFormat(**wanted)))
+        image: pb.Image = pb.Image.FromString(await self._call("getScreenshot", pb.ImageFormat(**wanted)))
+        return image
 
     async def _call(self, method: str, request: Any) -> bytes:
         call: Any = self._channel.unary_unary(f"/{CONTROLLER}/{method}")

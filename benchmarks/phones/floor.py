@@ -18,7 +18,7 @@ import numpy as np
 import psutil
 
 from benchmarks.figures import Spread, spread
-from benchmarks.phone_process import PHONES, tour
+from benchmarks.phones.process import PHONES, tour
 from rlfactory.emulators.device.device import DeviceAction, ImageSpec, OpenApp, PressKey, Swipe, Tap, TypeText
 from rlfactory.emulators.device.pixels import encode
 from rlfactory.emulators.simulator.phone import PhoneConfig
@@ -133,7 +133,7 @@ def cpu_s(process: psutil.Process) -> float:
 @asynccontextmanager
 async def _echo() -> AsyncIterator[grpc.aio.UnaryUnaryMultiCallable]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "benchmarks.phone_floor", stdin=PIPE, stdout=PIPE
+        sys.executable, "-m", "benchmarks.phones.floor", stdin=PIPE, stdout=PIPE
     )
     assert process.stdin is not None
     assert process.stdout is not None

@@ -18,9 +18,9 @@ from typing import Any
 import psutil
 
 from benchmarks.figures import Spread, spread
-from benchmarks.phone_crowd import crowd
-from benchmarks.phone_floor import FloorFigures, cpu_s, floor, unchanged_steps_per_s
-from benchmarks.phone_process import PhoneFigures
+from benchmarks.phones.crowd import crowd
+from benchmarks.phones.floor import FloorFigures, cpu_s, floor, unchanged_steps_per_s
+from benchmarks.phones.process import PhoneFigures
 from rlfactory.envs.api.session import PlayableSession, SessionWrapper
 from rlfactory.envs.api.types import Observation, SessionOptions, StepResult, StepTiming, ToolCall
 from rlfactory.envs.client import EnvClient, Session
@@ -192,7 +192,7 @@ async def measure(size: str, episodes: int) -> SizeFigures:
 
 def phone_figures(width_px: int, height_px: int) -> PhoneFigures:
     """Return what phones cost in a fresh process, where nothing else has grown the heap."""
-    command = [sys.executable, "-m", "benchmarks.phone_process", str(width_px), str(height_px)]
+    command = [sys.executable, "-m", "benchmarks.phones.process", str(width_px), str(height_px)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"error: {' '.join(command[1:])} failed:\n{done.stderr}")

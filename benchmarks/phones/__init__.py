@@ -1,0 +1,1 @@
+"""How quick and how light simulated phones are."""
