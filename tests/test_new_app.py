@@ -35,7 +35,7 @@ def test_a_generated_app_keeps_the_contract_and_its_tasks_are_valid(
     pretend_to_install(project)
     variables = {**os.environ, "PYTHONPATH": f"{project}:{ROOT}"}
     for command in (
-        ("pytest", "-q", "-p", "no:cacheprovider", "tests", "-k", "contract and 2400x1080"),
+        ("pytest", "-q", "-p", "no:cacheprovider", "tests", "-k", "contract and 2400x1080 and MainActivity"),
         ("rlfactory", "validate", "plants", "--level", "static"),
     ):
         line = [sys.executable, "-m", *command]
