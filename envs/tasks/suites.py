@@ -7,6 +7,7 @@ from typing import Final
 from rlfactory.envs.tasks.math_code import MATH_CODE_TASKS
 from rlfactory.envs.tasks.mixed import MIXED_TASKS
 from rlfactory.envs.tasks.phone import PHONE_TASKS
+from rlfactory.envs.tasks.phone.steps import STEPS_TASKS
 from rlfactory.envs.tasks.phone.tiny import TINY_TASKS
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.search_qa import SEARCH_QA_TASKS
@@ -18,7 +19,7 @@ from rlfactory.envs.tasks.travel import TRAVEL_TASKS
 
 TEXT_ONLY: Final = (*SEARCH_QA_TASKS, *TEXT2SQL_TASKS, *MATH_CODE_TASKS, *TRAVEL_TASKS)
 TINY: Final = (*TINY_TASKS, *TINY_TEXT2SQL_TASKS, *TINY_SEARCH_TASKS)
-SHIPPED_TASKS: Final[tuple[type[Task], ...]] = (*PHONE_TASKS, *TINY, *TEXT_ONLY, *MIXED_TASKS)
+SHIPPED_TASKS: Final[tuple[type[Task], ...]] = (*PHONE_TASKS, *STEPS_TASKS, *TINY, *TEXT_ONLY, *MIXED_TASKS)
 
 
 def default_registry() -> TaskRegistry:

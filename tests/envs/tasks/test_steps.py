@@ -1,0 +1,75 @@
+"""The suite `steps`: every round can be played in the turns that its name says, and the decisions decide."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+
+import pytest
+
+from rlfactory.emulators.simulator.phone import PhoneConfig
+from rlfactory.emulators.sources.direct import DirectSource
+from rlfactory.envs.api.types import SessionOptions, Split
+from rlfactory.envs.client import EnvClient
+from rlfactory.envs.client.oracle import play
+from rlfactory.envs.tasks.phone.steps import STEPS_TASKS, StepsTask
+from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.ui_driver import UiDriver
+
+REGISTRY = TaskRegistry(STEPS_TASKS)
+SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+OPTIONS = SessionOptions(with_tree=True, max_pixels=24576)
+
+
+@pytest.fixture
+async def small(client_of: Callable[..., AbstractAsyncContextManager[EnvClient]]) -> AsyncIterator[EnvClient]:
+    """A service of phones as small as the tiny model's."""
+    async with client_of(phones=DirectSource(PhoneConfig(width_px=480, height_px=800))) as client:
+        yield client
+
+
+def drawn(name: str, seed: int, split: Split = "train") -> StepsTask:
+    task = REGISTRY.draw(name, seed=seed, split=split)
+    assert isinstance(task, StepsTask)
+    return task
+
+
+@pytest.mark.parametrize(("number", "name"), [*enumerate(each.name for each in STEPS_TASKS)])
+async def test_the_oracle_needs_no_more_turns_than_the_name_says(small: EnvClient, number: int, name: str) -> None:
+    split = SPLITS[number % 3]
+    record = await play(small, name, seed=number, split=split, options=OPTIONS)
+    assert (record.stuck, record.reward.side_effects, record.reward.success) == ("", (), True)
+    task = drawn(name, number, split)
+    assert task.turns // 2 <= len(record.steps) <= task.turns
+    assert task.max_turns == 1.5 * task.turns
+
+
+async def test_who_acts_without_looking_undoes_what_was_right(small: EnvClient) -> None:
+    name = "steps.turns8_decisions4"
+    seed = next(seed for seed in range(50) if 0 < sum(_differs(drawn(name, seed))) < 4)
+    task = drawn(name, seed)
+    async with small.session(name, seed=seed, options=OPTIONS) as session:
+        hasty = type(task)(looks=task.looks, wanted=task.wanted, start=tuple(not want for want in task.wanted))
+        await hasty.solve(UiDriver(session))
+        assert not session.reward.success
+        assert session.reward.progress == sum(_differs(task)) / 4
+
+
+def _differs(task: StepsTask) -> list[bool]:
+    return [want != start for want, start in zip(task.wanted, task.start, strict=True)]
+
+
+@pytest.mark.parametrize("task", STEPS_TASKS, ids=lambda task: task.name)
+def test_only_the_decisions_are_open(task: type[StepsTask]) -> None:
+    seen = [_differs(drawn(task.name, seed)) for seed in range(60)]
+    assert [len({each[control] for each in seen}) for control in range(len(task.controls))] == [
+        2 if number < task.decisions else 1 for number in range(len(task.controls))
+    ]
+    assert all(all(each[task.decisions :]) for each in seen)
+
+
+def test_splits_show_other_people_times_and_files() -> None:
+    told = {split: {drawn("steps.turns24_decisions4", seed, split).looks for seed in range(40)} for split in SPLITS}
+    words = [{w for each in told[split] for w in (*each.times, *each.people, *each.files)} for split in SPLITS]
+    assert not words[0] & words[1] and not words[1] & words[2] and not words[0] & words[2]
+    assert len(told["train"]) == 2
