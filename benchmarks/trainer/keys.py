@@ -80,6 +80,17 @@ TABLE: Final[Mapping[Look, Mapping[str, Values]]] = {
     looks.unserved: {f"{_DEADLINES}.reset_timeout_s": (0.3, 0.2)},
     looks.connected: {"rlfactory.address": ("127.0.0.1:1", "127.0.0.1:2")},
     looks.stuck_episode: {f"{_DEADLINES}.step_timeout_s": (0.5, 1.5)},
+    looks.credited: {
+        f"rlfactory.credit.{name}": values
+        for name, values in {
+            "estimator": ("gigpo", "progress"),
+            "discount": (1.0, 0.5),
+            "step_weight": (1.0, 0.5),
+            "trace": (0.0, 0.5),
+            "potential": (1.0, 0.5),
+            "per": ("token", "turn"),
+        }.items()
+    },
     looks.sampling: {
         f"{_ROLLOUT}.temperature": (1.0, 0.5),
         f"{_ROLLOUT}.val_kwargs.temperature": (0, 0.7),
@@ -144,6 +155,7 @@ TABLE: Final[Mapping[Look, Mapping[str, Values]]] = {
         f"{_ROLLOUT}.log_prob_micro_batch_size_per_gpu": (8, 7),
         "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu": (8, 7),
         "data.train_batch_size": (8, 9),
+        "algorithm.adv_estimator": ("grpo", "turns"),
     },
     looks.planned: {
         "rlfactory.gpu_gb": (80, 24),

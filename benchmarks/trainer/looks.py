@@ -34,6 +34,9 @@ from rlfactory.envs.client import ClientConfig, EnvClient
 from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.trainer.cpu.tiny_model import build_processor
 from rlfactory.trainer.cpu.tokenizer import Corpus, build_tokenizer
+from rlfactory.trainer.credit.settings import CreditSettings
+from rlfactory.trainer.credit.turns import Way, turn_advantages
+from rlfactory.trainer.credit.weights import turn_weights
 from rlfactory.trainer.episode.episodes import row_of, spec_of
 from rlfactory.trainer.episode.rollout import Dropped, play
 from rlfactory.trainer.record.recorder import read_outcomes
@@ -217,6 +220,20 @@ async def _episode(config: Any, split: Any, after_s: float, text: str) -> Any:
         shown = (writer.seen.size, len(writer.seen.data), writer.seen.data[:4].hex()) if writer.asked else None
         told = [tokenizer.decode(output.response_ids) for output in outputs]
         return writer.asked, shown, outcome.failure, outcome.infra_retries, len(log.episodes()), told
+
+
+def credited(config: Any) -> Any:
+    """What two siblings' turns get, who part at the second: by the recipe's estimator, or by one of each kind."""
+    right = Way(group="g", total=1.0, states=("start", "fork", "right"), progress=(0.2, 0.5, 1.0))
+    wrong = Way(group="g", total=0.0, states=("start", "fork"), progress=(0.2, 0.5))
+    section, got = config.rlfactory.credit, []
+    for estimator in [section.estimator] if section.estimator else ["gigpo", "progress"]:
+        how = CreditSettings.from_config({**section, "estimator": estimator})
+        assert how is not None
+        factors = turn_weights(how.per, tokens=[[1, 5, 2], [1, 1]], groups="gg")
+        earned = turn_advantages([right, wrong], how.credit)
+        got += [(each * factor).tolist() for each, factor in zip(earned, factors, strict=True)]
+    return got
 
 
 def sampling(config: Any) -> Any:

@@ -192,6 +192,8 @@ class ResetResult:
     """Of the task's code."""
     perturb: str = ""
     """Perturbations in force."""
+    progress: float = 0.0
+    """Share of the sub-goals that hold as the session begins."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -474,6 +474,7 @@ class SessionManager:
             build=build(),
             task_digest=task_digest(type(session.episode.task)),
             perturb=session.episode.options.perturb,
+            progress=session.reward.progress,
         )
 
 
@@ -481,9 +482,8 @@ async def _end(sessions: Sequence[Session], phones: Sequence[HeldPhone | None]) 
     """End sessions that came to nothing; the phones are given back, also those that no session got."""
     for session in sessions:
         await session.close()
-    for phone in phones:
-        if phone is not None:
-            phone.give_back("")
+    for phone in filter(None, phones):
+        phone.give_back("")
 
 
 def _new_id() -> str:

@@ -126,7 +126,7 @@ class Session:
         self.void: RLFactoryError | None = None
         """Why the episode counts for nothing, if it does."""
         self._observer = PhoneObserver(phone.device, episode.options, episode.limits) if phone else None
-        self._reward = Reward()
+        self.reward = Reward()
         self._initial: DeviceState = {}
         self._now: DeviceState = {}
         self._hashed: tuple[DeviceState | None, str] = (None, "")
@@ -186,7 +186,7 @@ class Session:
 
         Raises: DeviceError: the phone failed, or it is not in the parent's state.
         """
-        self._initial, self._now, self._reward = parent._initial, parent._now, parent._reward
+        self._initial, self._now, self.reward = parent._initial, parent._now, parent.reward
         self._calls, self._kept_chars = parent._calls, parent._kept_chars
         self._plan = parent._plan
         if self.phone is not None and self._observer is not None and parent._observer is not None:
@@ -217,7 +217,7 @@ class Session:
             if name in self._tools:
                 self._tools[name].recall(calls)
         if last is not None and last.result is not None:
-            self._reward, self.state = last.result.reward, last.result.state
+            self.reward, self.state = last.result.reward, last.result.state
             stored = StoredStep(result=last.result, with_bytes=False)
             self._once = AtMostOnce(done=self.turns - 1, grace_s=self.episode.limits.orphan_grace_s)
             await self._once.run(self.turns, last.fingerprint, lambda: _told_again(stored))
@@ -394,7 +394,7 @@ class Session:
         result = StepResult(
             results=results,
             observation=self.observation,
-            reward=self._reward,
+            reward=self.reward,
             state=self.state,
             timing=timing,
             state_hash=self.state_hash,
@@ -423,7 +423,7 @@ class Session:
             plain = type(self.episode.task).verify is Task.verify
             scores = {} if plain else await self._verified(outcome, timeout_s)
             judged = replace(outcome, scores=scores) if scores else outcome
-            self._reward = self._rubric.reward(self._judge.verdict(judged))
+            self.reward = self._rubric.reward(self._judge.verdict(judged))
 
     async def _verified(self, outcome: Outcome, timeout_s: float) -> Mapping[str, float]:
         try:

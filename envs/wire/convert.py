@@ -61,7 +61,7 @@ OBSERVATION: Final = ("sequence", "tree_xml", "activity", "width_px", "height_px
 RESULT: Final = ("call_id", "name", "text", "duration_s")
 RESET: Final = (
     *("session", "goal", "max_turns", "lease_expiry_s", "state_hash"),
-    *("build", "task_digest", "perturb"),
+    *("build", "task_digest", "perturb", "progress"),
 )
 REWARD: Final = ("total", "progress", "success")
 OPTIONAL: Final = (

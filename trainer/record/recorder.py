@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rlfactory.envs.api.coordinates import ScreenSize, to_device
 from rlfactory.envs.api.types import JSON, CoordinateFrame, ImageRef, Observation, ToolStatus
-from rlfactory.trainer.episode.credit import grpo_advantages
+from rlfactory.trainer.credit.groups import grpo_advantages
+from rlfactory.trainer.credit.turns import Credit, Estimator, Way, turn_advantages
 from rlfactory.trainer.episode.rollout import Dropped, Episode
 from rlfactory.trainer.episode.session import Turn
 from rlfactory.trainer.record.runlog import (
@@ -30,6 +31,8 @@ from rlfactory.trainer.record.runlog import (
     restored,
     write_lines,
 )
+
+PLAIN: Final = Credit(estimator=Estimator.GRPO)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,8 +72,8 @@ class Recorder:
         if in_full and isinstance(episode, Episode):
             self._log.add_episode(self.record(episode, phase=phase, step=step))
 
-    def fill_in_advantages(self) -> None:
-        """Write into the recorded training episodes what their groups make of their rewards."""
+    def fill_in_advantages(self, credit: Credit = PLAIN) -> None:
+        """Write into the recorded training episodes what their groups make of their rewards, and of each turn."""
         groups: dict[str, dict[str, float]] = defaultdict(dict)
         for outcome in read_outcomes(self._log.folder):
             if outcome.phase == "train" and not outcome.dropped:
@@ -78,8 +81,15 @@ class Recorder:
         advantages: dict[str, float] = {}
         for group, rewards in groups.items():
             advantages |= zip(rewards, grpo_advantages(list(rewards.values()), [group] * len(rewards)), strict=True)
-        episodes = self._log.episodes()
-        self._log.replace_episodes(replace(each, advantage=advantages.get(each.id)) for each in episodes)
+        episodes = [replace(each, advantage=advantages.get(each.id)) for each in self._log.episodes()]
+        siblings = Counter(each.group for each in episodes if each.phase == "train" and each.state is not None)
+        whole = [each for each in episodes if each.id in advantages and siblings[each.group] == len(groups[each.group])]
+        earned = turn_advantages([way_of(each) for each in whole], credit)
+        turned = {
+            each.id: tuple(replace(turn, advantage=float(value)) for turn, value in zip(each.turns, own, strict=True))
+            for each, own in zip(whole, earned, strict=True)
+        }
+        self._log.replace_episodes(replace(each, turns=turned.get(each.id, each.turns)) for each in episodes)
 
     def forget_after(self, step: int) -> None:
         """Drop what was recorded of later steps: they are going to be played again."""
@@ -155,6 +165,22 @@ class Recorder:
         return None if image is None else self._log.add_image(image)
 
 
+def way_of(record: EpisodeRecord) -> Way:
+    """Return what credit is given by, from a record; turns without a state are equal to no other."""
+    first = record.origin
+    states = [
+        (first.state_hash, first.screen) if first else ("", ""),
+        *((t.state_hash, t.screen) for t in record.turns),
+    ]
+    progress = [first.progress if first else 0.0, *(turn.progress for turn in record.turns)]
+    return Way(
+        group=record.group,
+        total=record.reward_total,
+        states=tuple(f"{state} {screen}" if state else "" for state, screen in states[:-1]),
+        progress=tuple(progress[:-1]),
+    )
+
+
 def origin_of(episode: Episode) -> Origin:
     """Return what it takes to play the episode again, beside its actions."""
     begun = episode.begun
@@ -166,6 +192,7 @@ def origin_of(episode: Episode) -> Origin:
         screen_px=(begun.observation.width_px, begun.observation.height_px),
         state_hash=begun.state_hash,
         screen=screen_digest(begun.observation),
+        progress=begun.progress,
     )
 
 

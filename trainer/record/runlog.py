@@ -97,6 +97,8 @@ class TurnRecord:
     """Of the phone after this turn; "" in text-only tasks."""
     screen: str = ""
     """Digest of the screenshot after this turn, as the service sent it."""
+    advantage: float | None = None
+    """What the turn got for credit; None where its group was not recorded as a whole."""
     seal: str = ""
     """Digest of the calls: tells actions that were changed after they were recorded."""
 
@@ -118,6 +120,8 @@ class Origin:
     state_hash: str
     screen: str
     """Digest of the first screenshot."""
+    progress: float = 0.0
+    """Of the verdict as the episode began."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,6 +8,8 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from rlfactory.envs.api.errors import TaskError
+from rlfactory.trainer.credit.settings import CreditSettings
+from rlfactory.trainer.credit.turns import BY_STATE
 
 
 def check_limits(config: Any) -> None:
@@ -22,6 +24,7 @@ def _problems(config: Any) -> Iterator[str]:
     yield from _lengths(config)
     yield from _engines(config)
     yield from _batches(config)
+    yield from _credit(config)
 
 
 def _service(config: Any) -> Iterator[str]:
@@ -86,6 +89,23 @@ def _engines(config: Any) -> Iterator[str]:
             f"trainer.v1.separate_async.parameter_sync_step={updates} times actor_rollout_ref.actor.ppo_mini_batch_size"
             f"={config.actor_rollout_ref.actor.ppo_mini_batch_size} must be data.train_batch_size="
             f"{config.data.train_batch_size} where learner and engine have GPUs of their own"
+        )
+
+
+def _credit(config: Any) -> Iterator[str]:
+    own = config.rlfactory.get("credit")
+    if own is None:  # a run that was begun before there was a choice
+        return
+    try:
+        chosen = CreditSettings.from_config(own, adv_estimator=config.algorithm.adv_estimator)
+    except ValueError as error:
+        yield str(error)
+        return
+    service = config.rlfactory.service
+    if chosen and chosen.credit.estimator in BY_STATE and service and not service.phones:
+        yield (
+            f"rlfactory.credit.estimator={chosen.credit.estimator} compares the states of phones, and there are none "
+            "(rlfactory.service.phones=0): credit=grpo and credit=rloo do without"
         )
 
 

@@ -25,9 +25,10 @@ from rlfactory.envs.api.errors import InfrastructureError, TaskError
 from rlfactory.envs.client import EnvClient
 from rlfactory.processes.descendants import ChildFailed, last_words, python_child
 from rlfactory.processes.warm import SUPPORTED, WarmPython, warm_python
+from rlfactory.trainer.credit.settings import CreditSettings
 from rlfactory.trainer.dialects import get_dialect
 from rlfactory.trainer.record.metrics import step_record, time_shares
-from rlfactory.trainer.record.recorder import Recorder, read_outcomes
+from rlfactory.trainer.record.recorder import PLAIN, Recorder, read_outcomes
 from rlfactory.trainer.record.runlog import RunLog, RunSummary, StepRecord, point_to_latest, read_lines
 from rlfactory.trainer.run import warm_start
 from rlfactory.trainer.run.engines import hub_environment, settle_engine, version
@@ -184,7 +185,9 @@ class _Run:
             raise
         finally:
             self._keep_policy()
-            Recorder(self._log).fill_in_advantages()
+            own = self._config.rlfactory.get("credit")
+            chosen = CreditSettings.from_config(own) if own and own.estimator else None
+            Recorder(self._log).fill_in_advantages(chosen.credit if chosen else PLAIN)
             summary = self._summary(status, error)
             self._log.write_summary(summary)
         return summary

@@ -29,6 +29,7 @@ from rlfactory.trainer.record.recorder import Recorder
 from rlfactory.trainer.record.runlog import Phase, RunLog
 from rlfactory.trainer.run.settings import RolloutSettings
 from rlfactory.trainer.verl.chat import VerlChatTokens
+from rlfactory.trainer.verl.credit import FIELD, turn_facts
 from rlfactory.trainer.verl.images import Screenshot
 
 _CLIENTS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[EnvClient]] = weakref.WeakKeyDictionary()
@@ -128,6 +129,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
                 "turn_scores": [turn.result.reward.total for turn in episode.turns],
                 "tool_rewards": [],
                 "goal": episode.goal,
+                FIELD: turn_facts(episode),
                 # Not "acc": of that verl's validation takes every dropped episode for a failure.
                 "reward_extra_info": {"success": float(reward.success), "progress": reward.progress},
                 "environment": {"total": reward.total, "success": reward.success, "parts": dict(reward.parts)},

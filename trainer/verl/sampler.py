@@ -15,7 +15,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from verl.trainer.ppo.v1 import replay_buffer as verl_buffers
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer, ReplayBufferAsync
+from verl.utils.tensordict_utils import list_of_dict_to_tensordict
+
+from rlfactory.trainer.credit.settings import CreditSettings
+from rlfactory.trainer.verl.credit import FIELD, note
 
 
 class RolloutStalled(RuntimeError):
@@ -35,6 +40,8 @@ class BufferSettings:
     filter_groups: Any
     """`algorithm.filter_groups`: groups whose episodes all got the same are played again with other prompts (DAPO)."""
     train_batch_size: int
+    credit: Any = None
+    """`rlfactory.credit`."""
 
     def __post_init__(self) -> None:
         if self.min_group < 2:
@@ -57,8 +64,24 @@ class _EpisodeBuffer(ReplayBuffer):  # type: ignore[misc]
             sync_refill_failed_groups=True,
             **kwargs,
         )
+        own = self._own.credit
+        self._credit = None if own is None or own.estimator is None else CreditSettings.from_config(own)
         self._waiting_since: float | None = None
         self._lost = 0
+
+    def _materialize_batch(self, partition_id: str, selected_prompt_uids: Any, partition_snapshot: Any) -> Any:
+        batch = super()._materialize_batch(partition_id, selected_prompt_uids, partition_snapshot)
+        if self._credit is not None and partition_id == "train":
+            self._note_turns(self._credit, batch)
+        return batch
+
+    def _note_turns(self, settings: CreditSettings, batch: Any) -> None:
+        """Tell our estimator what the rows did, and have verl tell it which row is which."""
+        where = {"keys": batch.keys, "partition_id": batch.partition_id}
+        fields = verl_buffers.tq.kv_batch_get(**where, select_fields=["extra_fields"]).pop("extra_fields").tolist()
+        note(settings, {key: each[FIELD] for key, each in zip(batch.keys, fields, strict=True)})
+        named = list_of_dict_to_tensordict([{"uid": key} for key in batch.keys])
+        verl_buffers.tq.kv_batch_put(**where, fields=named)
 
     def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[Any, dict[str, Any]]:
         """See verl. Raises: RolloutStalled: too late, or as many groups were lost as two batches have and none came."""

@@ -205,7 +205,7 @@ class Options(_message.Message):
     def __init__(self, image_format: _Optional[_Union[ImageFormat, str]] = ..., image_quality: _Optional[int] = ..., max_pixels: _Optional[int] = ..., multiple_px: _Optional[int] = ..., without_image: _Optional[bool] = ..., with_tree: _Optional[bool] = ..., coordinates: _Optional[_Union[CoordinateFrame, str]] = ..., max_turns: _Optional[int] = ..., lease_s: _Optional[float] = ..., step_timeout_s: _Optional[float] = ..., group: _Optional[str] = ..., perturb: _Optional[str] = ..., phone_wait_s: _Optional[float] = ..., extensions: _Optional[_Iterable[_Union[_any_pb2.Any, _Mapping]]] = ...) -> None: ...
 
 class ResetResponse(_message.Message):
-    __slots__ = ("session", "goal", "tools", "observation", "max_turns", "lease_expiry_s", "state_hash", "build", "task_digest", "perturb")
+    __slots__ = ("session", "goal", "tools", "observation", "max_turns", "lease_expiry_s", "state_hash", "build", "task_digest", "perturb", "progress")
     SESSION_FIELD_NUMBER: _ClassVar[int]
     GOAL_FIELD_NUMBER: _ClassVar[int]
     TOOLS_FIELD_NUMBER: _ClassVar[int]
@@ -216,6 +216,7 @@ class ResetResponse(_message.Message):
     BUILD_FIELD_NUMBER: _ClassVar[int]
     TASK_DIGEST_FIELD_NUMBER: _ClassVar[int]
     PERTURB_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
     session: str
     goal: str
     tools: _containers.RepeatedCompositeFieldContainer[ToolSchema]
@@ -226,7 +227,8 @@ class ResetResponse(_message.Message):
     build: str
     task_digest: str
     perturb: str
-    def __init__(self, session: _Optional[str] = ..., goal: _Optional[str] = ..., tools: _Optional[_Iterable[_Union[ToolSchema, _Mapping]]] = ..., observation: _Optional[_Union[Observation, _Mapping]] = ..., max_turns: _Optional[int] = ..., lease_expiry_s: _Optional[float] = ..., state_hash: _Optional[str] = ..., build: _Optional[str] = ..., task_digest: _Optional[str] = ..., perturb: _Optional[str] = ...) -> None: ...
+    progress: float
+    def __init__(self, session: _Optional[str] = ..., goal: _Optional[str] = ..., tools: _Optional[_Iterable[_Union[ToolSchema, _Mapping]]] = ..., observation: _Optional[_Union[Observation, _Mapping]] = ..., max_turns: _Optional[int] = ..., lease_expiry_s: _Optional[float] = ..., state_hash: _Optional[str] = ..., build: _Optional[str] = ..., task_digest: _Optional[str] = ..., perturb: _Optional[str] = ..., progress: _Optional[float] = ...) -> None: ...
 
 class ToolSchema(_message.Message):
     __slots__ = ("name", "description", "parameters_json")

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlfactory.envs.api.types import ImageFormat, ImageRef
+from rlfactory.trainer.credit.groups import grpo_advantages
 from rlfactory.trainer.episode.context import DROPPED_IMAGE, Message, RowBudget, keep_last_images
-from rlfactory.trainer.episode.credit import grpo_advantages
 from rlfactory.trainer.episode.trajectory import Trajectory
 
 IDS = st.lists(st.integers(0, 1000), min_size=1, max_size=6)

@@ -10,7 +10,9 @@ pytest.importorskip("verl", reason="needs the train extra")
 from omegaconf import OmegaConf
 
 from rlfactory.envs.api.errors import TaskError, UnknownName
-from rlfactory.trainer.run.recipe import compose_recipe, recipe_names, resumed_recipe, save_config
+from rlfactory.trainer.credit.settings import TURNS
+from rlfactory.trainer.credit.turns import Estimator
+from rlfactory.trainer.run.recipe import CONFIGS, compose_recipe, recipe_names, resumed_recipe, save_config
 from rlfactory.trainer.run.settings import RolloutSettings
 
 pytestmark = [pytest.mark.train]
@@ -27,6 +29,15 @@ def test_every_recipe_composes_for_its_hardware_and_others(name: str, hardware: 
     loaded = OmegaConf.load(tmp_path / "config.yaml")
     assert loaded.actor_rollout_ref.rollout.name == ("hf_cpu" if hardware == "cpu" else "vllm")
     assert RolloutSettings.from_config(loaded.rlfactory).turn_tokens > 0
+
+
+def test_each_way_of_giving_credit_is_one_of_ours() -> None:
+    ways = {path.stem: OmegaConf.load(path) for path in (CONFIGS / "credit").glob("*.yaml")}
+    assert {each.algorithm.adv_estimator for each in ways.values()} == {TURNS}
+    assert {each.rlfactory.credit.estimator for each in ways.values()} == set(Estimator)
+    chosen = compose_recipe("tiny_phone", ["credit=dapo"])
+    assert chosen.trainer.v1.sampler.sampler_kwargs.filter_groups.enable
+    assert chosen.trainer.v1.sampler.sampler_kwargs.credit.estimator == "grpo"
 
 
 @pytest.mark.parametrize(
@@ -62,6 +73,10 @@ def test_every_recipe_composes_for_its_hardware_and_others(name: str, hardware: 
             ["actor_rollout_ref.actor.use_dynamic_bsz=true", "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=500"],
             "must be at least 512",
         ),
+        (["credit=exact", "rlfactory.credit.per=line"], "rlfactory.credit.per=line is none of: token, turn, episode,"),
+        (["credit=exact", "rlfactory.service.phones=0"], "compares the states of phones, and there are none"),
+        (["algorithm.adv_estimator=turns"], "credit=NAME chooses both"),
+        (["credit=exact", "actor_rollout_ref.rollout.n=1"], "an episode alone has nothing to be compared with"),
         (["actor_rollout_ref.rollout.n=1"], "an episode alone has nothing to be compared with"),
         (["actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=24"], "must divide 64, the rows of a mini-batch on"),
         (["actor_rollout_ref.actor.ppo_mini_batch_size=3"], "must divide data.train_batch_size=8"),

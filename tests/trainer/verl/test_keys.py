@@ -24,6 +24,7 @@ ACTOR = "actor_rollout_ref.actor"
         (looks.training_loop, "trainer.save_freq"),
         (looks.sampling, "actor_rollout_ref.rollout.val_kwargs.temperature"),
         (looks.rows, "data.episodes.train.first_seed"),
+        (looks.credited, "rlfactory.credit.trace"),
     ],
 )
 def test_a_key_has_the_effect_that_the_table_claims(look: Look, key: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the train extra")
@@ -14,9 +15,10 @@ pytest.importorskip("verl", reason="needs the train extra")
 
 from omegaconf import OmegaConf
 from tensordict import TensorDict
-from verl.trainer.ppo.core_algos import compute_grpo_outcome_advantage
+from verl.trainer.ppo.core_algos import compute_grpo_outcome_advantage, get_adv_estimator_fn
 from verl.trainer.ppo.v1 import replay_buffer as verl_buffers
 from verl.utils.import_utils import load_extern_object
+from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
 from rlfactory.trainer.run.recipe import compose_recipe
 from rlfactory.trainer.verl.sampler import OffPolicyBuffer, OnPolicyBuffer, RolloutStalled
@@ -30,6 +32,8 @@ class Queue:
 
     tags: dict[str, dict[str, dict[str, Any]]] = field(default_factory=lambda: {"train": {}, "val": {}})
     rewards: dict[str, float] = field(default_factory=dict)
+    put: dict[str, str] = field(default_factory=dict)
+    """What was written back: rows' names."""
 
     def kv_list(self) -> dict[str, dict[str, dict[str, Any]]]:
         return {name: dict(items) for name, items in self.tags.items()}
@@ -38,7 +42,13 @@ class Queue:
         for key in keys:
             self.tags[partition_id].pop(key, None)
 
-    def kv_batch_get(self, *, keys: Sequence[str], **_: Any) -> TensorDict:
+    def kv_batch_put(self, *, keys: Sequence[str], fields: TensorDict, **_: Any) -> None:
+        self.put |= zip(keys, fields.pop("uid").tolist(), strict=True)
+
+    def kv_batch_get(self, *, keys: Sequence[str], select_fields: Sequence[str], **_: Any) -> TensorDict:
+        if "extra_fields" in select_fields:
+            facts = {"first": 0, "states": ["s"], "progress": [0.0], "tokens": [1]}
+            return list_of_dict_to_tensordict([{"extra_fields": {"credit": facts}} for _ in keys])
         return TensorDict({"rm_scores": torch.tensor([[self.rewards[key]] for key in keys])}, batch_size=[len(keys)])
 
     def play(self, uid: str, rewards: Sequence[float], *, step: int = 1, status: str = "finished") -> None:
@@ -128,6 +138,21 @@ def test_groups_without_a_difference_are_filtered_if_the_recipe_says_so(mode: st
     batch, metrics = filtering.sample(1, "train", 2)
     assert "same" not in groups(batch) and len(groups(batch)) == 2
     assert metrics["training/filter_groups/evicted_samples"] == 2
+
+
+@pytest.mark.parametrize("mode", ["sync", "colocate_async"])
+def test_our_estimator_learns_which_row_is_which(mode: str, queue: Queue) -> None:
+    queue.play("one", [1.0, 0.0])
+    queue.play("two", [0.0, 1.0])
+    chosen = ("rlfactory.credit.estimator=rloo", "algorithm.adv_estimator=turns")
+    batch, _ = buffer(queue, [], *chosen, mode=mode).sample(1, "train", 2)
+    assert queue.put == {key: key for key in batch.keys}
+    rewards = torch.tensor([[queue.rewards[key]] for key in batch.keys])
+    estimate = get_adv_estimator_fn("turns")
+    advantages, _ = estimate(
+        token_level_rewards=rewards, response_mask=torch.ones(4, 1), index=np.array(batch.keys, dtype=object)
+    )
+    assert advantages[:, 0].tolist() == [2 * queue.rewards[key] - 1 for key in batch.keys]
 
 
 def test_asynchronous_modes_have_control_of_staleness(queue: Queue) -> None:

@@ -154,7 +154,7 @@ const Replay = (() => {
     return [
       wrote,
       block("What it did", timing, ...(calls.length ? calls : [make("p", { class: "soft" }, "Nothing.")])),
-      block("After this turn", "", make("p", { class: "soft" }, `progress ${Charts.percent(turn.progress)}, reward ${Charts.short(turn.reward_total)}`)),
+      block("After this turn", "", make("p", { class: "soft" }, `progress ${Charts.percent(turn.progress)}, reward ${Charts.short(turn.reward_total)}${typeof turn.advantage === "number" ? `, advantage of the turn ${Charts.short(turn.advantage)}` : ""}`)),
     ].filter(Boolean);
   }
 
