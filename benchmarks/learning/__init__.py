@@ -1,0 +1,1 @@
+"""What credit, rows and curricula are worth in environment steps."""
