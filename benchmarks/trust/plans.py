@@ -159,9 +159,9 @@ def _clock(task: Task, phone: Phone) -> Plan | None:
         case clock.StartTimer():
             acts = (Act(come=(Timer(seconds=task.length.seconds),)),)
         case clock.PauseStopwatch():
-            acts = (Act(come=(Stopwatch(running=False),)),)
+            acts = () if task.already else (Act(come=(Stopwatch(running=False),)),)
         case clock.StartStopwatch():
-            acts = (Act(come=(Stopwatch(running=True),)),)
+            acts = () if task.already else (Act(come=(Stopwatch(running=True),)),)
         case _:
             return None
     return Plan(acts=acts, bystanders=tuple(_alarm(each) for each in task.others))

@@ -6,6 +6,7 @@ from typing import Final
 
 from benchmarks.trust import (
     alternatives,
+    blind,
     damage,
     exploring,
     judge,
@@ -17,6 +18,5 @@ from benchmarks.trust import (
 )
 from benchmarks.trust.check import Check
 
-CHECKS: Final[tuple[Check, ...]] = tuple(
-    module.CHECK for module in (validation, damage, mutants, alternatives, sql, replays, perturbed, exploring, judge)
-)
+MODULES: Final = (*(validation, blind, damage, mutants, alternatives, sql, replays, perturbed, exploring, judge),)
+CHECKS: Final[tuple[Check, ...]] = tuple(module.CHECK for module in MODULES)

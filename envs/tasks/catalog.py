@@ -31,7 +31,9 @@ validation and test splits have nothing in common, and some templates are in the
   take (case, spaces, how a number is grouped) are as good; one alarm more or another ringtone is not.
 - **Progress** is the share of sub-goals that hold now.
 - **Answers** have the form that the goal states and are compared by value ([Rewards](rewards.md#typed-answers)).
-- A task marked *verify* is already as it should be: the agent has to see that, do nothing, and `finish`.
+- What has to be on, or off, may be so already: the agent has to see that, do nothing, and `finish`.
+- **Worlds**: density, size of text, theme, and what else is on the phone depend on the seed, so where things are has to
+  be seen. A seed of 2^32 and more is the goal of its lower half in another world.
 - **Turns** is the limit; the oracle of each template needs fewer, by taps and typing only.
 
 Splits: T train, V validation, E test.
@@ -61,9 +63,9 @@ def _area(task: type[Task]) -> str:
 
 def _row(task: type[Task]) -> str:
     drawn = TaskRegistry([task]).draw(task.name, seed=EXAMPLE_SEED, split=task.splits[0])
-    what = task.description + (" *(verify)*" if getattr(task, "holds_untouched", False) else "")
     letters = " ".join(LETTERS[each] for each in task.splits)
-    return f"| `{task.name}` | {what} | {letters} | {task.max_turns} | {drawn.goal.replace('|', chr(92) + '|')} |"
+    goal = drawn.goal.replace("|", chr(92) + "|")
+    return f"| `{task.name}` | {task.description} | {letters} | {task.max_turns} | {goal} |"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

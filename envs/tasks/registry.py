@@ -5,11 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from typing import Final
 
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.registry import Registry
 from rlfactory.envs.api.types import Split, TaskInfo
 from rlfactory.envs.tasks.task import Task
+
+WORLDS: Final = 2**32
+"""Seeds below this have a goal of their own."""
 
 
 class TaskRegistry:
@@ -45,6 +49,9 @@ class TaskRegistry:
     def draw(self, name: str, *, seed: int, split: Split) -> Task:
         """Return the template with its parameters drawn: the same for the same (name, seed, split), on every machine.
 
+        Args:
+            seed: from `WORLDS` on, its rest is the seed of the goal, which is asked for in another world.
+
         Raises:
             UnknownName: there is no such task.
             TaskError: the template has no such split.
@@ -52,4 +59,6 @@ class TaskRegistry:
         template = self.get(name)
         if split not in template.splits:
             raise TaskError(f"task {name!r} has no split {split!r}; it has: {', '.join(template.splits)}")
-        return template.sample(random.Random(f"{name}/{split}/{seed}"), split)
+        world, own = divmod(seed, WORLDS)
+        task = template.sample(random.Random(f"{name}/{split}/{own}"), split)
+        return task.elsewhere(random.Random(f"{name}/{split}/{own}/{world}")) if world else task

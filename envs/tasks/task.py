@@ -11,7 +11,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.state import DeviceState
@@ -83,6 +83,10 @@ class Task(ABC):
     @abstractmethod
     def sample(cls, rng: random.Random, split: Split) -> Task:
         """Draw the parameters; splits differ in their values."""
+
+    def elsewhere(self, rng: random.Random) -> Self:
+        """Return the same goal in another world: drawn anew is all that only a look can tell. By default nothing is."""
+        return self
 
     @property
     @abstractmethod

@@ -15,9 +15,9 @@ from rlfactory.envs.tasks.phone.base import PhoneTask, literal, pick
 from rlfactory.envs.tasks.phone.flows import clock as clock_flows
 from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
 from rlfactory.envs.tasks.phone.flows import notes as note_flows
-from rlfactory.envs.tasks.phone.notes import Note, draw_notes, seed_notes
-from rlfactory.envs.tasks.phone.pools import Person
-from rlfactory.envs.tasks.phone.seeding import seed_alarms, seed_contacts
+from rlfactory.envs.tasks.phone.notes import Note, draw_notes, notes_beside, seed_notes
+from rlfactory.envs.tasks.phone.pools import Person, strangers
+from rlfactory.envs.tasks.phone.seeding import alarms_beside, seed_alarms, seed_contacts
 from rlfactory.envs.tasks.table import read_table
 
 CONTACTS: Final = contact_flows.CONTACTS
@@ -53,6 +53,7 @@ class MixedTask(PhoneTask):
             other_notes=tuple(others),
             contacts=citizens(rng, split, 3, but=cls.strangers(drawn)),
             **drawn,
+            **cls.draw_world(rng),
         )
 
     @classmethod
@@ -79,10 +80,12 @@ class MixedTask(PhoneTask):
         return self.contacts
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
+        await super().setup(device, timeout_s=timeout_s)
         notes = (self.note, *self.other_notes) if literal(self.note.key) not in self.allowed() else self.other_notes
-        await seed_notes(device, notes, timeout_s=timeout_s)
-        await seed_contacts(device, sorted(self.start_contacts, key=lambda who: who.digits), timeout_s=timeout_s)
-        await seed_alarms(device, (), timeout_s=timeout_s)
+        known = (*self.start_contacts, *strangers(self.look))
+        await seed_notes(device, (*notes, *notes_beside(self.look)), look=self.look, timeout_s=timeout_s)
+        await seed_contacts(device, sorted(known, key=lambda who: who.digits), timeout_s=timeout_s)
+        await seed_alarms(device, alarms_beside(self.look), timeout_s=timeout_s)
 
 
 # --- what is to be done on the phone ---------------------------------------------------------------------------------

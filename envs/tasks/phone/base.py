@@ -5,23 +5,36 @@ from __future__ import annotations
 import random
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Final, Self, TypeVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.errors import CommandFailed
 from rlfactory.emulators.device.state import DeviceState
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.table import frozen, read_tables
+from rlfactory.envs.tasks.phone.look import Look
+from rlfactory.envs.tasks.table import frozen, read_table, read_tables
 from rlfactory.envs.tasks.task import Check, Outcome, Task
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
 T = TypeVar("T")
+ALREADY_SO: Final = 0.46
+"""How often what has to be on, or off, is so from the start; then to finish is the job."""
 
 Pool = Mapping[Split, Sequence[T]]
 """Values to draw from, by split; disjoint, so that nothing of the test split is seen in training."""
+
+
+_TABLE: Final[Mapping[str, Mapping[Split, Sequence[str]]]] = read_table(__file__, "pools.yaml")
+
+
+def _on_occasions(wordings: Iterable[str], split: Split) -> Iterator[str]:
+    """Yield each wording; one that begins with an occasion, with each of its split."""
+    for wording in wordings:
+        occasions = _TABLE["occasions"][split] if "{occasion}" in wording else ("",)
+        yield from (wording.replace("{occasion}", occasion) for occasion in occasions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,22 +59,31 @@ def setting_is(key: str, *values: str, name: str = "", beside: Sequence[str] = (
 class PhoneTask(Task):
     """A template whose goal is one of its split's wordings, filled in with its parameters."""
 
+    max_turns: ClassVar[int] = 18
     templates: ClassVar[Mapping[str, Mapping[str, Any]]] = read_tables(__file__, "templates")
     """Of the suite, by name: what each is in one line, its turns where it needs more than its kind, and by split how
-    its goal is worded (it has the splits that it has wordings for). A class of such a name has them from there."""
-    holds_untouched: ClassVar[bool] = False
-    """A "verify" variant: nothing has to be done, and saying so by `finish` is the job."""
+    its goal is worded (it has the splits that it has wordings for); or what has to be so in the end, and `splits` where
+    it is not in all. A class of such a name has them from there."""
     wordings: ClassVar[Pool[str]]
     """Format strings over the names of the fields."""
 
     wording: str
+    look: Look = field(default_factory=Look)
 
     def __init_subclass__(cls) -> None:
-        row = cls.templates.get(cls.__dict__.get("name", ""), {})
+        row = dict(cls.templates.get(cls.__dict__.get("name", ""), {}))
+        if not row:
+            return
+        if state := row.pop("state", ""):
+            splits = row.pop("splits", _TABLE["state_wordings"])
+            row["wordings"] = {
+                split: [wording.replace("{state}", state) for wording in _TABLE["state_wordings"][split]]
+                for split in splits
+            }
+        row["wordings"] = {split: list(_on_occasions(each, split)) for split, each in row["wordings"].items()}
         for key, value in frozen(row).items():
             setattr(cls, key, value)
-        if row:
-            cls.splits = tuple(row["wordings"])
+        cls.splits = tuple(row["wordings"])
 
     @property
     def goal(self) -> str:
@@ -70,7 +92,8 @@ class PhoneTask(Task):
     @classmethod
     def sample(cls, rng: random.Random, split: Split) -> Self:
         drawn = cls.draw(rng, split)
-        return cls(wording=pick(rng, cls.wordings, split), **drawn, **cls.draw_rest(rng, split))
+        wording = pick(rng, cls.wordings, split)
+        return cls(wording=wording, **drawn, **cls.draw_rest(rng, split), **cls.draw_world(rng))
 
     @classmethod
     def draw(cls, rng: random.Random, split: Split) -> dict[str, Any]:
@@ -81,6 +104,26 @@ class PhoneTask(Task):
     def draw_rest(cls, rng: random.Random, split: Split) -> dict[str, Any]:
         """Return those that are drawn after the wording: the order of draws fixes what a seed stands for."""
         return {}
+
+    @classmethod
+    def draw_world(cls, rng: random.Random) -> dict[str, Any]:
+        """Return those that the goal does not tell: the same goal is asked for in many worlds."""
+        return {"look": Look.draw(rng)}
+
+    def elsewhere(self, rng: random.Random) -> Self:
+        return replace(self, **self.draw_world(rng), **self.redraw(rng))
+
+    def redraw(self, rng: random.Random) -> dict[str, Any]:
+        """Return other values of what was drawn with the goal and is told by a look alone: an answer, a note's text."""
+        return {}
+
+    async def setup(self, device: Device, *, timeout_s: float) -> None:
+        await run(device, self.look.commands(device.info, self.apps), timeout_s=timeout_s)
+
+    @property
+    def is_so_already(self) -> bool:
+        """Nothing has to be done, and to say so by `finish` is the job."""
+        return False
 
     def wants(self) -> Sequence[Want]:
         """Return the exact changes that the task asks for; all else has to stay as it was."""
@@ -109,6 +152,21 @@ class PhoneTask(Task):
         return tuple(key for want in self._wants for key in want.keys)
 
 
+@dataclass(frozen=True, kw_only=True)
+class StateTask(PhoneTask):
+    """Something has to be so in the end, and may be so already: then to finish is the job, and only a look tells."""
+
+    already: bool = False
+
+    @property
+    def is_so_already(self) -> bool:
+        return self.already
+
+    @classmethod
+    def draw_world(cls, rng: random.Random) -> dict[str, Any]:
+        return {**super().draw_world(rng), "already": rng.random() < ALREADY_SO}
+
+
 async def run(device: Device, commands: Iterable[str], *, timeout_s: float) -> str:
     """Run shell commands one after the other and return what they print.
 
@@ -119,6 +177,11 @@ async def run(device: Device, commands: Iterable[str], *, timeout_s: float) -> s
     if result.exit_code != 0:
         raise CommandFailed(line, result.exit_code, result.stderr or result.stdout)
     return result.stdout
+
+
+def first_state(rng: random.Random, wanted: bool) -> bool:
+    """Draw how something starts that has to be on, or off, in the end."""
+    return wanted is (rng.random() < ALREADY_SO)
 
 
 def pick(rng: random.Random, pool: Pool[T], split: Split) -> T:

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone.base import PhoneTask, Want, pick, sample, setting_is
+from rlfactory.envs.tasks.phone.base import PhoneTask, StateTask, Want, pick, sample, setting_is
 from rlfactory.envs.tasks.phone.flows import clock as clock_flows
 from rlfactory.envs.tasks.phone.pools import ALARM_LABELS
-from rlfactory.envs.tasks.phone.seeding import SeedAlarm, seed_alarms
+from rlfactory.envs.tasks.phone.seeding import SeedAlarm, alarms_beside, seed_alarms, seed_stopwatch
 from rlfactory.envs.tasks.phone.times import LENGTHS, Time, TimerLength, draw_times
 from rlfactory.envs.tasks.phone.wants import alarm_added, alarm_is, alarm_moved, alarm_removed, timer_started
 from rlfactory.envs.tasks.ui_driver import UiDriver
@@ -26,10 +26,7 @@ class ClockTask(PhoneTask):
     """One alarm matters; the others are there to be left alone."""
 
     apps: ClassVar[tuple[str, ...]] = (clock_flows.CLOCK,)
-    max_turns: ClassVar[int] = 20
-    seeded: ClassVar[bool | None] = None
-    """Whether the alarm is there at the start, and on or off; None for not there."""
-
+    max_turns: ClassVar[int] = 30
     time: Time
     label: str
     other_time: Time
@@ -37,6 +34,11 @@ class ClockTask(PhoneTask):
     length: TimerLength
     """Of the timer to start, in the task that asks for it."""
     others: tuple[SeedAlarm, ...]
+
+    @property
+    def seeded(self) -> bool | None:
+        """Whether the alarm is there at the start, and on or off; None for not there."""
+        return None
 
     @classmethod
     def draw(cls, rng: random.Random, split: Split) -> dict[str, Any]:
@@ -52,8 +54,9 @@ class ClockTask(PhoneTask):
         return {"length": pick(rng, LENGTHS, split)}
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
+        await super().setup(device, timeout_s=timeout_s)
         own = () if self.seeded is None else (SeedAlarm(time=self.time, label=self.label, on=self.seeded),)
-        await seed_alarms(device, (*self.others, *own), timeout_s=timeout_s)
+        await seed_alarms(device, (*self.others, *own, *alarms_beside(self.look)), timeout_s=timeout_s)
 
 
 class AddAlarm(ClockTask):
@@ -76,27 +79,30 @@ class AddLabelledAlarm(ClockTask):
         await clock_flows.add_alarm(ui, self.time, label=self.label)
 
 
-class SwitchAlarmOff(ClockTask):
+@dataclass(frozen=True, kw_only=True)
+class SwitchAlarmOff(StateTask, ClockTask):
     name = "clock.alarm_off"
-    seeded: ClassVar[bool | None] = True
     wanted: ClassVar[bool] = False
+
+    @property
+    def seeded(self) -> bool:
+        return self.wanted is self.already
 
     def wants(self) -> Sequence[Want]:
         return (alarm_is(self.time.text, self.label, on=self.wanted),)
 
     async def perform(self, ui: UiDriver) -> None:
-        await clock_flows.toggle_alarm(ui, self.time)
+        await clock_flows.see_to_alarm(ui, self.time, change=not self.already)
 
 
 class SwitchAlarmOn(SwitchAlarmOff):
     name = "clock.alarm_on"
-    seeded: ClassVar[bool | None] = False
     wanted: ClassVar[bool] = True
 
 
 class DeleteAlarm(ClockTask):
     name = "clock.delete_alarm"
-    seeded: ClassVar[bool | None] = True
+    seeded = True
 
     def wants(self) -> Sequence[Want]:
         return (alarm_removed(self.time.text, self.label),)
@@ -107,7 +113,7 @@ class DeleteAlarm(ClockTask):
 
 class MoveAlarm(ClockTask):
     name = "clock.move_alarm"
-    seeded: ClassVar[bool | None] = True
+    seeded = True
 
     def wants(self) -> Sequence[Want]:
         return (alarm_moved(self.time.text, self.label, self.other_time.text),)
@@ -130,25 +136,38 @@ class StartTimer(ClockTask):
         await clock_flows.start_timer(ui, self.length.digits)
 
 
-class StartStopwatch(ClockTask):
+@dataclass(frozen=True, kw_only=True)
+class StartStopwatch(StateTask, ClockTask):
     name = "clock.start_stopwatch"
+
+    async def setup(self, device: Device, *, timeout_s: float) -> None:
+        await super().setup(device, timeout_s=timeout_s)
+        await seed_stopwatch(device, running=self.already, timeout_s=timeout_s)
 
     def wants(self) -> Sequence[Want]:
         return (setting_is(STOPWATCH, "running", name="the stopwatch runs"),)
 
     async def perform(self, ui: UiDriver) -> None:
-        await clock_flows.start_stopwatch(ui)
+        await clock_flows.open_tab(ui, "Stopwatch")
+        if not self.already:
+            await ui.tap("Start")
 
 
+@dataclass(frozen=True, kw_only=True)
 class PauseStopwatch(StartStopwatch):
     name = "clock.pause_stopwatch"
 
+    async def setup(self, device: Device, *, timeout_s: float) -> None:
+        await ClockTask.setup(self, device, timeout_s=timeout_s)
+        await seed_stopwatch(device, running=not self.already, timeout_s=timeout_s)
+
     def wants(self) -> Sequence[Want]:
-        return (setting_is(STOPWATCH, "paused", name="the stopwatch was started, and is paused"),)
+        return (setting_is(STOPWATCH, "paused", name="the stopwatch is paused, and keeps its time"),)
 
     async def perform(self, ui: UiDriver) -> None:
-        await clock_flows.start_stopwatch(ui)
-        await ui.tap("Pause")
+        await clock_flows.open_tab(ui, "Stopwatch")
+        if not self.already:
+            await ui.tap("Pause")
 
 
 TASKS: tuple[type[PhoneTask], ...] = (

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.rewards.answers import PhoneNumber
-from rlfactory.envs.tasks.phone.base import PhoneTask, Want, run, setting_is
+from rlfactory.envs.tasks.phone.base import PhoneTask, StateTask, Want, run, setting_is
 from rlfactory.envs.tasks.phone.flows import clock as clock_flows
 from rlfactory.envs.tasks.phone.flows import common as flows
 from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
 from rlfactory.envs.tasks.phone.flows import notes as note_flows
-from rlfactory.envs.tasks.phone.notes import Note, draw_notes, seed_notes
-from rlfactory.envs.tasks.phone.pools import Person, people
-from rlfactory.envs.tasks.phone.seeding import seed_alarms, seed_contacts
+from rlfactory.envs.tasks.phone.notes import Note, draw_notes, notes_beside, seed_notes
+from rlfactory.envs.tasks.phone.pools import Person, people, strangers
+from rlfactory.envs.tasks.phone.seeding import alarms_beside, seed_alarms, seed_contacts
 from rlfactory.envs.tasks.phone.times import Time, draw_times
 from rlfactory.envs.tasks.phone.wants import (
     WIFI,
@@ -37,6 +37,8 @@ class CompoundTask(PhoneTask):
     """A note that matters among others, and people of whom the first matters."""
 
     max_turns: ClassVar[int] = 30
+    tells_time: ClassVar[bool] = False
+    """The note does, not the goal."""
     apps: ClassVar[tuple[str, ...]] = (note_flows.NOTES, contact_flows.CONTACTS)
 
     note: Note
@@ -58,6 +60,13 @@ class CompoundTask(PhoneTask):
             "time": time,
         }
 
+    def redraw(self, rng: random.Random) -> dict[str, Any]:
+        person = self.person.renumbered(rng)
+        minute = rng.choice([minute for minute in range(0, 60, 5) if minute != self.time.minute])
+        time = Time(self.time.hour, minute) if self.tells_time else self.time
+        text = self.note_text(person, self.other_people[0], time)
+        return {"person": person, "time": time, "note": replace(self.note, text=text)}
+
     @classmethod
     def note_text(cls, person: Person, second: Person, time: Time) -> str:
         """Return what the note says."""
@@ -67,10 +76,16 @@ class CompoundTask(PhoneTask):
     def start_people(self) -> tuple[Person, ...]:
         return (*self.other_people, self.person)
 
+    @property
+    def start_notes(self) -> tuple[Note, ...]:
+        return (self.note, *self.other_notes)
+
     async def setup(self, device: Device, *, timeout_s: float) -> None:
-        await seed_notes(device, (self.note, *self.other_notes), timeout_s=timeout_s)
-        await seed_contacts(device, sorted(self.start_people, key=lambda who: who.digits), timeout_s=timeout_s)
-        await seed_alarms(device, (), timeout_s=timeout_s)
+        await super().setup(device, timeout_s=timeout_s)
+        await seed_notes(device, (*self.start_notes, *notes_beside(self.look)), look=self.look, timeout_s=timeout_s)
+        known = (*self.start_people, *strangers(self.look))
+        await seed_contacts(device, sorted(known, key=lambda who: who.digits), timeout_s=timeout_s)
+        await seed_alarms(device, alarms_beside(self.look), timeout_s=timeout_s)
 
 
 class NoteToContact(CompoundTask):
@@ -95,6 +110,7 @@ class NoteToContact(CompoundTask):
 
 class NoteToAlarm(CompoundTask):
     name = "compound.note_to_alarm"
+    tells_time: ClassVar[bool] = True
     apps: ClassVar[tuple[str, ...]] = (note_flows.NOTES, clock_flows.CLOCK)
 
     @classmethod
@@ -112,9 +128,9 @@ class NoteToAlarm(CompoundTask):
 class ContactToNote(CompoundTask):
     name = "compound.contact_to_note"
 
-    async def setup(self, device: Device, *, timeout_s: float) -> None:
-        await seed_notes(device, self.other_notes, timeout_s=timeout_s)
-        await seed_contacts(device, sorted(self.start_people, key=lambda who: who.digits), timeout_s=timeout_s)
+    @property
+    def start_notes(self) -> tuple[Note, ...]:
+        return self.other_notes
 
     def wants(self) -> Sequence[Want]:
         return (note_says(self.note.key, self.person.number, new=True, same=same_number),)
@@ -139,6 +155,7 @@ class NoteAndContactAnswer(CompoundTask):
 
 class DeleteNotedContacts(CompoundTask):
     name = "compound.delete_noted_contacts"
+    max_turns: ClassVar[int] = 40
 
     @classmethod
     def note_text(cls, person: Person, second: Person, time: Time) -> str:
@@ -157,34 +174,48 @@ class DeleteNotedContacts(CompoundTask):
             await contact_flows.delete(ui, victim)
 
 
-class OfflineAlarm(CompoundTask):
-    name = "compound.wifi_off_and_alarm"
-    apps: ClassVar[tuple[str, ...]] = (flows.SETTINGS, clock_flows.CLOCK)
+@dataclass(frozen=True, kw_only=True)
+class WifiTask(StateTask, CompoundTask):
+    """Wi-Fi has to be on, or off, and something else is to be done."""
+
+    wifi: ClassVar[bool]
+    is_so_already = False
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
-        await run(device, ["svc wifi enable"], timeout_s=timeout_s)
-        await seed_alarms(device, (), timeout_s=timeout_s)
+        await super().setup(device, timeout_s=timeout_s)
+        first = "enable" if self.wifi is self.already else "disable"
+        await run(device, [f"svc wifi {first}"], timeout_s=timeout_s)
 
     def wants(self) -> Sequence[Want]:
-        return setting_is(WIFI, "0", name="Wi-Fi is off"), alarm_added(self.time.text)
+        wanted = "on" if self.wifi else "off"
+        return setting_is(WIFI, str(int(self.wifi)), name=f"Wi-Fi is {wanted}"), *self.wants_more()
+
+    def wants_more(self) -> Sequence[Want]:
+        return (alarm_added(self.time.text),)
 
     async def perform(self, ui: UiDriver) -> None:
-        await flows.toggle_wifi(ui)
+        await flows.see_to(ui, *flows.WIFI, change=not self.already)
+        await self.perform_more(ui)
+
+    async def perform_more(self, ui: UiDriver) -> None:
         await clock_flows.add_alarm(ui, self.time)
 
 
-class WifiOnAndOpenApp(CompoundTask):
+class OfflineAlarm(WifiTask):
+    name = "compound.wifi_off_and_alarm"
+    apps: ClassVar[tuple[str, ...]] = (flows.SETTINGS, clock_flows.CLOCK)
+    wifi: ClassVar[bool] = False
+
+
+class WifiOnAndOpenApp(WifiTask):
     name = "compound.wifi_on_and_open_app"
     apps: ClassVar[tuple[str, ...]] = (flows.SETTINGS, contact_flows.CONTACTS)
+    wifi: ClassVar[bool] = True
 
-    async def setup(self, device: Device, *, timeout_s: float) -> None:
-        await run(device, ["svc wifi disable"], timeout_s=timeout_s)
+    def wants_more(self) -> Sequence[Want]:
+        return (in_front(contact_flows.CONTACTS, "Contacts"),)
 
-    def wants(self) -> Sequence[Want]:
-        return setting_is(WIFI, "1", name="Wi-Fi is on"), in_front(contact_flows.CONTACTS, "Contacts")
-
-    async def perform(self, ui: UiDriver) -> None:
-        await flows.toggle_wifi(ui)
+    async def perform_more(self, ui: UiDriver) -> None:
         await ui.open("Contacts")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
@@ -12,7 +12,7 @@ from rlfactory.envs.api.types import Split
 from rlfactory.envs.rewards.answers import Name, PhoneNumber
 from rlfactory.envs.tasks.phone.base import PhoneTask, Want
 from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
-from rlfactory.envs.tasks.phone.pools import Person, number, people
+from rlfactory.envs.tasks.phone.pools import Person, number, people, strangers
 from rlfactory.envs.tasks.phone.seeding import seed_contacts
 from rlfactory.envs.tasks.phone.wants import contact_added, contact_changed, contact_removed
 from rlfactory.envs.tasks.task import Outcome
@@ -24,7 +24,7 @@ class ContactsTask(PhoneTask):
     """One person matters; the others, and those whom a new phone knows, are there to be left alone."""
 
     apps: ClassVar[tuple[str, ...]] = (contact_flows.CONTACTS,)
-    max_turns: ClassVar[int] = 20
+    max_turns: ClassVar[int] = 24
     knows_person: ClassVar[bool] = True
     """Whether the person is saved at the start."""
 
@@ -37,7 +37,8 @@ class ContactsTask(PhoneTask):
         return {"person": person, "others": tuple(others)}
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
-        known = (*self.others, *((self.person,) if self.knows_person else ()))
+        await super().setup(device, timeout_s=timeout_s)
+        known = (*self.others, *((self.person,) if self.knows_person else ()), *strangers(self.look))
         await seed_contacts(device, sorted(known, key=lambda person: person.digits), timeout_s=timeout_s)
 
 
@@ -55,6 +56,7 @@ class AddContact(ContactsTask):
 @dataclass(frozen=True, kw_only=True)
 class AddTwoContacts(ContactsTask):
     name = "contacts.add_two"
+    knows_person: ClassVar[bool] = False
 
     second: Person
 
@@ -62,9 +64,6 @@ class AddTwoContacts(ContactsTask):
     def draw(cls, rng: random.Random, split: Split) -> dict[str, Any]:
         person, second, *others = people(rng, split, 4)
         return {"person": person, "second": second, "others": tuple(others)}
-
-    async def setup(self, device: Device, *, timeout_s: float) -> None:
-        await seed_contacts(device, self.others, timeout_s=timeout_s)
 
     def wants(self) -> Sequence[Want]:
         return contact_added(self.person), contact_added(self.second)
@@ -131,6 +130,9 @@ class RenameContact(ContactsTask):
 class FindNumber(ContactsTask):
     name = "contacts.find_number"
 
+    def redraw(self, rng: random.Random) -> dict[str, Any]:
+        return {"person": self.person.renumbered(rng)}
+
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         right = PhoneNumber(number=self.person.number).accepts(outcome.answer)
         return {f"the answer is {self.person.full_name}'s number": right}
@@ -141,6 +143,13 @@ class FindNumber(ContactsTask):
 
 class WhoseNumber(ContactsTask):
     name = "contacts.whose_number"
+
+    def redraw(self, rng: random.Random) -> dict[str, Any]:
+        other, *others = rng.sample(self.others, len(self.others))
+        return {
+            "person": replace(other, number=self.person.number),
+            "others": (replace(self.person, number=other.number), *others),
+        }
 
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         name = Name(text=self.person.full_name, also=(f"{self.person.last}, {self.person.first}",))

@@ -12,15 +12,15 @@ from rlfactory.envs.api.types import Split
 from rlfactory.envs.rewards.answers import Number
 from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, Want, pick, sample
 from rlfactory.envs.tasks.phone.flows import files as file_flows
-from rlfactory.envs.tasks.phone.pools import FILE_STEMS, FILE_TYPES, FOLDERS, POOLS
+from rlfactory.envs.tasks.phone.pools import FILE_STEMS, FILE_TYPES, POOLS, draw_folder
 from rlfactory.envs.tasks.phone.reading import file_key
-from rlfactory.envs.tasks.phone.seeding import SeedFile, seed_files
+from rlfactory.envs.tasks.phone.seeding import SeedFile, files_beside, seed_files
 from rlfactory.envs.tasks.phone.wants import file_copied, file_moved, file_removed, folder_made
 from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
 DOWNLOAD = "Download"
-MOST_COUNTED: Final = 12
+MOST_COUNTED: Final = 15
 PLACES: Pool[str] = POOLS["storage_folders"]
 """Folders of the shared storage that files are moved or copied to."""
 
@@ -30,7 +30,7 @@ class FilesTask(PhoneTask):
     """One file in Download matters; the others are there to be left alone."""
 
     apps: ClassVar[tuple[str, ...]] = (file_flows.FILES,)
-    max_turns: ClassVar[int] = 20
+    max_turns: ClassVar[int] = 24
 
     file: str
     """File name in Download."""
@@ -46,14 +46,16 @@ class FilesTask(PhoneTask):
 
     @classmethod
     def draw_rest(cls, rng: random.Random, split: Split) -> dict[str, Any]:
-        return {"place": pick(rng, PLACES, split), "folder": pick(rng, FOLDERS, split)}
+        return {"place": pick(rng, PLACES, split), "folder": draw_folder(rng, split)}
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
+        await super().setup(device, timeout_s=timeout_s)
         files = [
             SeedFile(path=f"{DOWNLOAD}/{name}", text=content(name), modified=f"2023-10-{1 + number % 14:02d} 10:00")
             for number, name in enumerate(sorted((self.file, *self.others)))
         ]
-        await seed_files(device, files, emptied=(DOWNLOAD, self.place), timeout_s=timeout_s)
+        beside = files_beside(self.look, DOWNLOAD)
+        await seed_files(device, (*files, *beside), emptied=(DOWNLOAD, self.place), timeout_s=timeout_s)
 
     @property
     def source_key(self) -> str:
@@ -179,12 +181,17 @@ class CountFiles(DeleteFilesOfType):
 
     @classmethod
     def draw(cls, rng: random.Random, split: Split) -> dict[str, Any]:
-        count, beside = rng.randint(1, MOST_COUNTED), rng.randint(2, 5)
+        count, beside = rng.randint(1, MOST_COUNTED), rng.randint(0, 2)
         kind, *kinds = rng.sample(FILE_TYPES, len(FILE_TYPES))
         stems = sample(rng, FILE_STEMS, split, count + beside)
         types = (*[kind] * count, *(rng.choice(kinds) for _ in range(beside)))
         file, *others = (f"{stem}.{each}" for stem, each in zip(stems, types, strict=True))
         return {"file": file, "others": tuple(others)}
+
+    def redraw(self, rng: random.Random) -> dict[str, Any]:
+        """Take some of the files that count away."""
+        kept = rng.sample(self.victims[1:], rng.randint(0, len(self.victims) - 1))
+        return {"others": tuple(name for name in self.others if name not in self.victims or name in kept)}
 
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         after = ("files", "file", f".{self.type} files", f"{self.type} files")

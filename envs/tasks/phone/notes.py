@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
+from calendar import day_name
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.rewards.answers import Name
-from rlfactory.envs.tasks.phone.base import PhoneTask, Want, pick, sample
+from rlfactory.envs.tasks.phone.base import PhoneTask, Want, sample
 from rlfactory.envs.tasks.phone.flows import notes as note_flows
-from rlfactory.envs.tasks.phone.pools import FOLDERS, NOTE_NAMES, NOTE_TEXTS
+from rlfactory.envs.tasks.phone.look import Look
+from rlfactory.envs.tasks.phone.pools import MONTHS, NOTE_NAMES, NOTE_TEXTS, draw_folder
 from rlfactory.envs.tasks.phone.reading import NOTES_FOLDER, note_key
 from rlfactory.envs.tasks.phone.seeding import SeedFile, seed_files
 from rlfactory.envs.tasks.phone.wants import file_moved, file_removed, folder_made, note_says, times_kept
@@ -37,8 +39,8 @@ class Note:
 
 def draw_notes(rng: random.Random, split: Split, count: int) -> tuple[Note, ...]:
     """Draw notes no two of which share a name, a text or a day, all from before the phone's clock."""
-    names = sample(rng, NOTE_NAMES, split, count)
-    texts = sample(rng, NOTE_TEXTS, split, count)
+    names = [f"{name}_{rng.choice(MONTHS)}" for name in sample(rng, NOTE_NAMES, split, count)]
+    texts = [text.format(day=rng.choice(day_name)) for text in sample(rng, NOTE_TEXTS, split, count)]
     days = rng.sample(range(1, 15), count)
     return tuple(
         Note(name=f"{name}.md", text=text, modified=f"2023-10-{day:02d} {rng.randrange(8, 20):02d}:15")
@@ -51,7 +53,7 @@ class NotesTask(PhoneTask):
     """One note matters; the others are there to be left alone."""
 
     apps: ClassVar[tuple[str, ...]] = (note_flows.NOTES,)
-    max_turns: ClassVar[int] = 20
+    max_turns: ClassVar[int] = 24
 
     note: Note
     others: tuple[Note, ...]
@@ -65,7 +67,7 @@ class NotesTask(PhoneTask):
 
     @classmethod
     def draw_rest(cls, rng: random.Random, split: Split) -> dict[str, Any]:
-        return {"folder": pick(rng, FOLDERS, split)}
+        return {"folder": draw_folder(rng, split)}
 
     def start_notes(self) -> tuple[Note, ...]:
         return (self.note, *self.others)
@@ -73,14 +75,33 @@ class NotesTask(PhoneTask):
     def start_folders(self) -> tuple[str, ...]:
         return (self.folder,)
 
+    def notes_beside(self) -> tuple[Note, ...]:
+        return notes_beside(self.look)
+
     async def setup(self, device: Device, *, timeout_s: float) -> None:
-        await seed_notes(device, self.start_notes(), folders=self.start_folders(), timeout_s=timeout_s)
+        await super().setup(device, timeout_s=timeout_s)
+        notes, folders = (*self.start_notes(), *self.notes_beside()), self.start_folders()
+        await seed_notes(device, notes, look=self.look, folders=folders, timeout_s=timeout_s)
 
 
-async def seed_notes(device: Device, notes: Sequence[Note], *, folders: Sequence[str] = (), timeout_s: float) -> None:
-    """Make these the only notes of the phone."""
+def notes_beside(look: Look) -> tuple[Note, ...]:
+    """Return the notes of this world that no goal names, all older than those that one does."""
+    return look.things(
+        lambda rng, word: Note(
+            name=f"{word}_{rng.randrange(100)}.md",
+            text=f"Nothing new about {word}.",
+            modified=f"2023-09-{rng.randint(1, 30):02d} 12:15",
+        )
+    )
+
+
+async def seed_notes(
+    device: Device, notes: Sequence[Note], *, look: Look, folders: Sequence[str] = (), timeout_s: float
+) -> None:
+    """Make these, and the folders of this world, all that is among the phone's notes."""
     files = [SeedFile(path=f"{NOTES_FOLDER}/{note.name}", text=note.text, modified=note.modified) for note in notes]
-    emptied = (NOTES_FOLDER, *(f"{NOTES_FOLDER}/{folder}" for folder in folders))
+    beside = (f"Box {number}" for number in range(1, look.folders + 1))
+    emptied = (NOTES_FOLDER, *(f"{NOTES_FOLDER}/{folder}" for folder in (*folders, *beside)))
     await seed_files(device, files, emptied=emptied, timeout_s=timeout_s)
 
 
@@ -211,6 +232,9 @@ class DeleteOldNotes(NotesTask):
         others = tuple(reversed([note for note in notes if note is not first_kept]))
         return {"note": first_kept, "others": others, "cutoff_day": int(first_kept.modified[8:10])}
 
+    def notes_beside(self) -> tuple[Note, ...]:
+        return tuple(replace(note, modified="2023-10-15 07:15") for note in notes_beside(self.look))  # none of the old
+
     @property
     def victims(self) -> tuple[Note, ...]:
         return tuple(note for note in self.others if note.modified < self.note.modified)
@@ -226,6 +250,18 @@ class DeleteOldNotes(NotesTask):
 
 class FindNote(NotesTask):
     name = "notes.find"
+
+    @classmethod
+    def draw_world(cls, rng: random.Random) -> dict[str, Any]:
+        world = super().draw_world(rng)
+        return {**world, "look": replace(world["look"], folders=0)}  # all notes are in view
+
+    def redraw(self, rng: random.Random) -> dict[str, Any]:
+        other, *others = rng.sample(self.others, len(self.others))
+        return {"note": replace(self.note, name=other.name), "others": (replace(other, name=self.note.name), *others)}
+
+    def notes_beside(self) -> tuple[Note, ...]:
+        return ()  # each would have to be read
 
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         name = Name(text=self.note.name, also=(self.note.name.removesuffix(".md"),), before=("the note", "in"))

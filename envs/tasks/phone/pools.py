@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.phone.base import Pool, pick
+from rlfactory.envs.tasks.phone.look import Look
 from rlfactory.envs.tasks.table import frozen, read_table
 
 T = TypeVar("T")
@@ -25,6 +26,11 @@ FOLDERS: Pool[str] = POOLS["folders"]
 FILE_STEMS: Pool[str] = POOLS["file_stems"]
 FILE_TYPES = ("pdf", "txt", "csv")
 DEVICE_NAMES: Pool[str] = POOLS["device_names"]
+OTHER_FIRST_NAMES = ("Aaron", "Abel", "Ada", "Agnes", "Alba", "Celia", "Edith", "Ismael", "Oskar", "Sven", "Zoe")
+OTHER_LAST_NAMES = ("Aalto", "Cerny", "Egan", "Grimm", "Iyer", "Keller", "Olsen", "Ruiz", "Stein", "Unger", "Zeman")
+"""Of contacts that no goal names."""
+YEARS = range(2014, 2024)
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 MINUTES: Pool[int] = POOLS["minutes"]
 """Of times of day."""
 
@@ -51,6 +57,10 @@ class Person:
     def digits(self) -> str:
         return digits_of(self.number)
 
+    def renumbered(self, rng: random.Random) -> Person:
+        """Return the same person with another number of the same area."""
+        return replace(self, number=f"{self.number[:3]}-555-{rng.randrange(10_000):04d}")
+
     @property
     def spellings(self) -> tuple[str, ...]:
         """Return the ways in which the number may be written down."""
@@ -66,6 +76,11 @@ def number(rng: random.Random, split: Split) -> str:
     return f"{pick(rng, AREA_CODES, split)}-555-{rng.randrange(10_000):04d}"
 
 
+def draw_folder(rng: random.Random, split: Split) -> str:
+    """Draw a folder's name, as "Receipts 2019"."""
+    return f"{pick(rng, FOLDERS, split)} {rng.choice(YEARS)}"
+
+
 def people(rng: random.Random, split: Split, count: int) -> tuple[Person, ...]:
     """Draw people no two of whom share a first name, a last name or a number."""
     firsts = rng.sample(FIRST_NAMES[split], count)
@@ -74,3 +89,13 @@ def people(rng: random.Random, split: Split, count: int) -> tuple[Person, ...]:
     while len(numbers) < count:
         numbers[number(rng, split)] = None
     return tuple(Person(first=f, last=s, number=n) for f, s, n in zip(firsts, lasts, numbers, strict=True))
+
+
+def strangers(look: Look) -> tuple[Person, ...]:
+    """Return those who are contacts in this world and that no goal names."""
+    rng = random.Random(look.chance)
+    every = [(first, last) for first in OTHER_FIRST_NAMES for last in OTHER_LAST_NAMES]
+    return tuple(
+        Person(first=first, last=last, number=f"646-555-{rng.randrange(10_000):04d}")
+        for first, last in rng.sample(every, look.beside)
+    )

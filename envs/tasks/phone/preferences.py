@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.rewards.answers import Name
-from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, Want, pick, run, sample, setting_is
+from rlfactory.envs.tasks.phone.base import PhoneTask, Pool, StateTask, Want, pick, run, sample, setting_is
 from rlfactory.envs.tasks.phone.flows import common as flows
 from rlfactory.envs.tasks.phone.pools import DEVICE_NAMES, POOLS, pool_of
 from rlfactory.envs.tasks.phone.wants import setting_says
@@ -44,7 +44,7 @@ FIRST_TIMEOUT_MS = 1_800_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlipSwitch(PhoneTask):
+class FlipSwitch(StateTask):
     name = "settings.switch"
     apps: ClassVar[tuple[str, ...]] = (flows.SETTINGS,)
 
@@ -60,7 +60,8 @@ class FlipSwitch(PhoneTask):
         return self.wording.format(switch=self.switch, direction="on" if self.on else "off")
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
-        command = f"settings put {self.switch.namespace} {self.switch.setting} {int(not self.on)}"
+        await super().setup(device, timeout_s=timeout_s)
+        command = f"settings put {self.switch.namespace} {self.switch.setting} {int(self.on is self.already)}"
         await run(device, [command], timeout_s=timeout_s)
 
     def wants(self) -> Sequence[Want]:
@@ -68,7 +69,7 @@ class FlipSwitch(PhoneTask):
         return (setting_is(self.switch.key, str(int(self.on)), name=wanted),)
 
     async def perform(self, ui: UiDriver) -> None:
-        await flows.open_settings(ui, self.switch.page, self.switch.title)
+        await flows.see_to(ui, self.switch.page, self.switch.title, change=not self.already)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +86,7 @@ class ScreenTimeout(PhoneTask):
         return {"label": label, "milliseconds": milliseconds}
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
+        await super().setup(device, timeout_s=timeout_s)
         await run(device, [f"settings put system screen_off_timeout {FIRST_TIMEOUT_MS}"], timeout_s=timeout_s)
 
     def wants(self) -> Sequence[Want]:
@@ -107,7 +109,11 @@ class ReadDeviceName(PhoneTask):
         device_name, new_name = (f"{name} {rng.randrange(10, 100)}" for name in sample(rng, DEVICE_NAMES, split, 2))
         return {"device_name": device_name, "new_name": new_name}
 
+    def redraw(self, rng: random.Random) -> dict[str, Any]:
+        return {"device_name": f"{self.device_name.rpartition(' ')[0]} {rng.randrange(10, 100)}"}
+
     async def setup(self, device: Device, *, timeout_s: float) -> None:
+        await super().setup(device, timeout_s=timeout_s)
         await run(device, [f"settings put global device_name {shlex.quote(self.device_name)}"], timeout_s=timeout_s)
 
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:

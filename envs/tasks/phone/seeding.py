@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.tasks.phone.base import run
+from rlfactory.envs.tasks.phone.look import Look
 from rlfactory.envs.tasks.phone.pools import Person
 from rlfactory.envs.tasks.phone.reading import NOTES_FOLDER
 from rlfactory.envs.tasks.phone.times import Time
@@ -16,6 +17,8 @@ CLOCK = "com.google.android.deskclock"
 ALARMS_DATABASE = f"/data/data/{CLOCK}/databases/alarms.db"
 ALARM_COLUMNS = "hour, minutes, daysofweek, enabled, vibrate, label, delete_after_use"
 CONTACTS_URI = "content://com.android.contacts"
+STOPWATCH_MS = 83_000
+"""What had passed when the stopwatch was last started."""
 MOBILE = 2
 """The phone label "Mobile" of ContactsContract."""
 
@@ -84,6 +87,27 @@ class SeedAlarm:
     on: bool
 
 
+def alarms_beside(look: Look) -> tuple[SeedAlarm, ...]:
+    """Return the alarms of this world that no goal names: few, for each is large, and at minutes of their own."""
+    alarms = look.things(
+        lambda rng, word: SeedAlarm(
+            time=Time(rng.randrange(24), 5 * rng.randrange(12) + 3), label=word.capitalize(), on=rng.random() < 0.5
+        )
+    )
+    return alarms[: len(alarms) // 3]
+
+
+def files_beside(look: Look, folder: str) -> tuple[SeedFile, ...]:
+    """Return the files of this world in a folder, of types that no goal is about."""
+    return look.things(
+        lambda rng, word: SeedFile(
+            path=f"{folder}/{word}_{rng.randrange(100)}.{rng.choice(('apk', 'log', 'zip'))}",
+            text=word,
+            modified=f"2023-09-{rng.randint(1, 30):02d} 12:00",
+        )
+    )
+
+
 async def seed_alarms(device: Device, alarms: Sequence[SeedAlarm], *, timeout_s: float) -> None:
     """Make these the only alarms of the phone."""
     statements = ["DELETE FROM alarm_instances", "DELETE FROM alarm_templates"]
@@ -93,3 +117,18 @@ async def seed_alarms(device: Device, alarms: Sequence[SeedAlarm], *, timeout_s:
         statements.append(f"INSERT INTO alarm_templates ({ALARM_COLUMNS}) VALUES ({values})")
     command = f"sqlite3 {ALARMS_DATABASE} {shlex.quote('; '.join(statements) + ';')}"
     await run(device, [f"am force-stop {CLOCK}", command], timeout_s=timeout_s)
+
+
+async def seed_stopwatch(device: Device, *, running: bool, timeout_s: float) -> None:
+    """Let the stopwatch run, or be paused; timers of Clock go."""
+    state = '<int name="sw_state" value="1" /><long name="sw_start_time" value="1" />'
+    if not running:
+        state = '<int name="sw_state" value="2" />'
+    text = f'<map>{state}<long name="sw_accum_time" value="{STOPWATCH_MS}" /></map>'
+    folder = f"/data/data/{CLOCK}/shared_prefs"
+    file = f"{folder}/{CLOCK}_preferences.xml"
+    await run(
+        device,
+        [f"am force-stop {CLOCK}", f"mkdir -p {folder}", f"printf '%s\\n' {shlex.quote(text)} > {file}"],
+        timeout_s=timeout_s,
+    )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
-from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone.base import PhoneTask, Want, run, setting_is
+from rlfactory.envs.tasks.phone.base import PhoneTask, StateTask, Want, first_state, run, setting_is
 from rlfactory.envs.tasks.phone.flows import common as flows
 from rlfactory.envs.tasks.phone.wants import BLUETOOTH, WIFI, airplane_is
 from rlfactory.envs.tasks.task import variant
@@ -28,6 +27,7 @@ class Start:
     bluetooth: bool
     brightness: int
     """1..255."""
+    airplane: bool = False
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -35,6 +35,7 @@ class Start:
             f"svc wifi {'enable' if self.wifi else 'disable'}",
             f"svc bluetooth {'enable' if self.bluetooth else 'disable'}",
             f"settings put system screen_brightness {self.brightness}",
+            f"cmd connectivity airplane-mode {'enable' if self.airplane else 'disable'}",  # last: it takes the radios
         )
 
 
@@ -50,28 +51,34 @@ class SettingsTask(PhoneTask):
     start: Start
 
     @classmethod
-    def draw_rest(cls, rng: random.Random, split: Split) -> dict[str, Any]:
+    def draw_world(cls, rng: random.Random) -> dict[str, Any]:
         def first(wanted: bool | None) -> bool:
-            drawn = rng.random() < 0.5
-            return drawn if wanted is None else wanted == cls.holds_untouched
+            return rng.random() < 0.5 if wanted is None else first_state(rng, wanted)
 
-        return {"start": Start(wifi=first(cls.wifi), bluetooth=first(cls.bluetooth), brightness=rng.randrange(60, 200))}
+        start = Start(wifi=first(cls.wifi), bluetooth=first(cls.bluetooth), brightness=rng.randrange(60, 200))
+        return {**super().draw_world(rng), "start": start}
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
-        await run(device, self.setup_commands(), timeout_s=timeout_s)
+        await super().setup(device, timeout_s=timeout_s)
+        await run(device, self.start.commands, timeout_s=timeout_s)
 
-    def setup_commands(self) -> tuple[str, ...]:
-        return self.start.commands
+    @property
+    def is_so_already(self) -> bool:
+        radios = ((self.wifi, self.start.wifi), (self.bluetooth, self.start.bluetooth))
+        wanted = [(end, start) for end, start in radios if end is not None]
+        return bool(wanted) and all(end is start for end, start in wanted)
 
     def wants(self) -> Sequence[Want]:
         wanted = {WIFI: self.wifi, BLUETOOTH: self.bluetooth}
         return tuple(setting_is(key, str(int(on))) for key, on in wanted.items() if on is not None)
 
     async def perform(self, ui: UiDriver) -> None:
-        if self.wifi is not None and not self.holds_untouched:
-            await flows.toggle_wifi(ui)
-        if self.bluetooth is not None and not self.holds_untouched:
-            await flows.toggle_bluetooth(ui)
+        for route, wanted, start in (
+            (flows.WIFI, self.wifi, self.start.wifi),
+            (flows.BLUETOOTH, self.bluetooth, self.start.bluetooth),
+        ):
+            if wanted is not None:
+                await flows.see_to(ui, *route, change=wanted is not start)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,22 +87,32 @@ class AirplaneTask(SettingsTask):
 
     airplane: ClassVar[bool]
 
-    def setup_commands(self) -> tuple[str, ...]:
-        before = "disable" if self.airplane else "enable"
-        return (*super().setup_commands(), f"cmd connectivity airplane-mode {before}")
+    @classmethod
+    def draw_world(cls, rng: random.Random) -> dict[str, Any]:
+        world = super().draw_world(rng)
+        return {**world, "start": replace(world["start"], airplane=first_state(rng, cls.airplane))}
+
+    @property
+    def is_so_already(self) -> bool:
+        return self.airplane is self.start.airplane
 
     def wants(self) -> Sequence[Want]:
         radios = () if self.airplane else ((WIFI, self.start.wifi), (BLUETOOTH, self.start.bluetooth))
         return airplane_is(on=self.airplane, radios={key: str(int(on)) for key, on in radios})
 
     async def perform(self, ui: UiDriver) -> None:
-        await flows.toggle_airplane_mode(ui)
+        await flows.see_to(ui, *flows.AIRPLANE_MODE, change=self.airplane is not self.start.airplane)
 
 
 @dataclass(frozen=True, kw_only=True)
-class BrightnessTask(SettingsTask):
+class BrightnessTask(StateTask, SettingsTask):
     wanted: ClassVar[int]
     """1 and 255 are the ends of the slider."""
+
+    @classmethod
+    def draw_world(cls, rng: random.Random) -> dict[str, Any]:
+        world = super().draw_world(rng)
+        return {**world, "start": replace(world["start"], brightness=cls.wanted)} if world["already"] else world
 
     def wants(self) -> Sequence[Want]:
         return (
@@ -103,16 +120,17 @@ class BrightnessTask(SettingsTask):
         )
 
     async def perform(self, ui: UiDriver) -> None:
-        await flows.set_brightness(ui, end=1.0 if self.wanted == 255 else 0.0)
+        if self.already:
+            await flows.see_to(ui, "Display", "Brightness level", change=True)
+        else:
+            await flows.set_brightness(ui, end=1.0 if self.wanted == 255 else 0.0)
 
 
 TASKS: tuple[type[PhoneTask], ...] = (
     variant(SettingsTask, "settings.wifi_on", wifi=True),
     variant(SettingsTask, "settings.wifi_off", wifi=False),
-    variant(SettingsTask, "settings.wifi_on_verify", wifi=True, holds_untouched=True),
     variant(SettingsTask, "settings.bluetooth_on", bluetooth=True),
     variant(SettingsTask, "settings.bluetooth_off", bluetooth=False),
-    variant(SettingsTask, "settings.bluetooth_off_verify", bluetooth=False, holds_untouched=True),
     variant(SettingsTask, "settings.radios_off", wifi=False, bluetooth=False),
     variant(SettingsTask, "settings.wifi_off_bluetooth_on", wifi=False, bluetooth=True),
     variant(AirplaneTask, "settings.airplane_on", airplane=True),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.phone.base import Pool
-from rlfactory.envs.tasks.phone.pools import MINUTES, pool_of
+from rlfactory.envs.tasks.phone.pools import MINUTES
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -38,9 +40,14 @@ def draw_times(rng: random.Random, split: Split, count: int) -> tuple[Time, ...]
 
 @dataclass(frozen=True, slots=True)
 class TimerLength:
-    text: str
     hours: int
     minutes: int
+
+    @property
+    def text(self) -> str:
+        """As "1 hour and 30 minutes"."""
+        parts = ((self.hours, "hour"), (self.minutes, "minute"))
+        return " and ".join(f"{count} {unit}{'s' if count > 1 else ''}" for count, unit in parts if count)
 
     @property
     def seconds(self) -> int:
@@ -52,4 +59,9 @@ class TimerLength:
         return f"{self.hours:02d}{self.minutes:02d}00".lstrip("0")
 
 
-LENGTHS: Pool[TimerLength] = pool_of("timer_lengths", TimerLength)
+_RESTS: Final[Mapping[Split, Sequence[int]]] = {"train": (0, 1), "validation": (2,), "test": (3,)}
+"""Of minutes, modulo 4."""
+LENGTHS: Final[Pool[TimerLength]] = {
+    split: tuple(TimerLength(*divmod(minutes, 60)) for minutes in range(3, 180) if minutes % 4 in rests)
+    for split, rests in _RESTS.items()
+}

@@ -4,26 +4,28 @@ Each opens a real page of Settings and asks that something be on, or off. Half t
 is to say so: whoever acts, or finishes, without looking fails every other episode. In one of them a dialog may stand
 before the page. Places do not move, so sight decides between few actions.
 
-Splits differ in how the rest of the screen looks (status icons, the clock's format, other settings of the page).
+Splits differ in how the goal is worded, and in how the rest of the screen looks (status icons, the clock's format,
+other settings of the page).
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Final, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, Self
 
 from rlfactory.emulators.device.device import Device, ImageSpec, Tap
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.phone.base import run
 from rlfactory.envs.tasks.task import Check, Outcome, Task, variant
 from rlfactory.envs.tasks.ui_driver import UiDriver
+from rlfactory.envs.tasks.wordings import draw_wording, split_of
 
 SETTINGS = "com.android.settings"
 
-_SPLITS: Sequence[Split] = ("train", "validation", "train", "test")
-"""By the number that the looks of the screen make."""
+BEGINNINGS: Final = ("Make sure that", "See to it that", "Check that", "I want it so that")
+ENDS: Final = (".", ", please.", " now.", " for me.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,27 +92,34 @@ class KnobTask(Task):
     wanted: bool
     start: bool
     look: tuple[bool, bool]
+    wording: tuple[str, str]
+    """How the goal begins and ends."""
 
     @classmethod
     def sample(cls, rng: random.Random, split: Split) -> Self:
-        numbers = [number for number, each in enumerate(_SPLITS) if each == split]
+        numbers = [number for number in range(4) if split_of(number) == split]
         number = rng.choice(numbers)
         return cls(
             wanted=rng.random() < 0.5,
             start=rng.random() < 0.5,
             look=(bool(number & 1), bool(number & 2)),
             **cls.sample_more(rng),
+            wording=draw_wording(rng, split, BEGINNINGS, ENDS),
         )
 
+    def elsewhere(self, rng: random.Random) -> Self:
+        return replace(self, start=rng.random() < 0.5, **self.sample_more(rng))
+
     @classmethod
-    def sample_more(cls, rng: random.Random) -> dict[str, bool]:
+    def sample_more(cls, rng: random.Random) -> dict[str, Any]:
         """Draw what a subclass adds."""
         del rng
         return {}
 
     @property
     def goal(self) -> str:
-        return f"Make sure that {self.knob.name} is {'on' if self.wanted else 'off'}."
+        beginning, end = self.wording
+        return f"{beginning} {self.knob.name} is {'on' if self.wanted else 'off'}{end}"
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
         commands = [knob.put(on) for knob, on in zip(self.looks, self.look, strict=True)]
@@ -153,7 +162,7 @@ class DialogInTheWay(KnobTask):
     dialog: bool
 
     @classmethod
-    def sample_more(cls, rng: random.Random) -> dict[str, bool]:
+    def sample_more(cls, rng: random.Random) -> dict[str, Any]:
         return {"dialog": rng.random() < 0.5}
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:

@@ -26,10 +26,64 @@ SEED: Final = "tiny_search village 1"
 FIRST_NAMES: Final = ("Ada", "Bela", "Cora", "Dina", "Emil", "Finn", "Gus", "Hana", "Ivo", "Jana", "Karl", "Lena")
 LAST_NAMES: Final = ("Alder", "Birch", "Cedar", "Dunn", "Elm", "Frost", "Gale", "Hill", "Irons", "Lake", "Moss", "Reed")
 FACTS: Final = {
-    "animal": ("fox", "owl", "cat", "horse", "goat", "crow", "duck", "hare"),
-    "town": ("Oslo", "Lima", "Cairo", "Quito", "Perth", "Delhi", "Turin", "Kyoto"),
-    "color": ("red", "blue", "green", "black", "white", "brown", "pink", "gray"),
+    "animal": (
+        "fox",
+        "owl",
+        "cat",
+        "horse",
+        "goat",
+        "crow",
+        "duck",
+        "hare",
+        "dog",
+        "bear",
+        "wolf",
+        "seal",
+        "swan",
+        "mole",
+        "toad",
+        "lynx",
+    ),
+    "town": (
+        "Oslo",
+        "Lima",
+        "Cairo",
+        "Quito",
+        "Perth",
+        "Delhi",
+        "Turin",
+        "Kyoto",
+        "Paris",
+        "Accra",
+        "Sofia",
+        "Bergen",
+        "Hanoi",
+        "Dakar",
+        "Porto",
+        "Riga",
+    ),
+    "color": (
+        "red",
+        "blue",
+        "green",
+        "black",
+        "white",
+        "brown",
+        "pink",
+        "gray",
+        "gold",
+        "tan",
+        "teal",
+        "plum",
+        "lime",
+        "rust",
+        "navy",
+        "ivory",
+    ),
 }
+"""So many and as many of each that always saying one word does not pay."""
+SHARES: Final[dict[Split, range]] = {"train": range(6), "validation": range(6, 8), "test": range(8, 10)}
+"""By the last digit of a person's number."""
 TEXT: Final = "{name} has a {animal}, comes from {town} and likes {color}."
 SHOWN: Final = SearchToolConfig(top_k=2)
 """The person asked about, and somebody with a name like theirs."""
@@ -56,13 +110,26 @@ def village() -> Sequence[Person]:
     rng = random.Random(SEED)
     names = [f"{first} {last}" for first in FIRST_NAMES for last in LAST_NAMES]
     rng.shuffle(names)
-    return tuple(Person(name=name, **{fact: rng.choice(words) for fact, words in FACTS.items()}) for name in names)
+    dealt = {fact: _dealt(rng, words, len(names)) for fact, words in FACTS.items()}
+    return tuple(
+        Person(name=name, **{fact: words[number] for fact, words in dealt.items()}) for number, name in enumerate(names)
+    )
+
+
+def _dealt(rng: random.Random, words: Sequence[str], count: int) -> Sequence[str]:
+    """Return so many words, in each split as many of each as can be."""
+    dealt = [""] * count
+    for split in SHARES:
+        own = [number for number in range(count) if number % 10 in SHARES[split]]
+        rng.shuffle(own)
+        for turn, number in enumerate(own):
+            dealt[number] = words[turn % len(words)]
+    return dealt
 
 
 def people(split: Split) -> Sequence[Person]:
     """Return whom the questions of a split are about: six tenths for training, two each for the others."""
-    shares = {"train": range(6), "validation": range(6, 8), "test": range(8, 10)}
-    return [person for number, person in enumerate(village()) if number % 10 in shares[split]]
+    return [person for number, person in enumerate(village()) if number % 10 in SHARES[split]]
 
 
 class VillageCorpus(Corpus):

@@ -2,7 +2,8 @@
 
 A database has two tables, drawn from the seed like their columns, and only one has the column that the question asks
 about. The goal names no table, so whoever answers without looking guesses. Splits differ in which column is asked for
-beside which two tables; every word of the validation and test splits is one of the train split.
+beside which two tables, and in how the goal is worded; every word of the validation and test splits is one of the train
+split.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from rlfactory.envs.tasks.table import filled
 from rlfactory.envs.tasks.task import Task, variant
 from rlfactory.envs.tasks.text2sql.base import Question, Text2SqlTask
 from rlfactory.envs.tasks.ui_driver import UiDriver
+from rlfactory.envs.tasks.wordings import draw_wording, split_of
 from rlfactory.envs.tools.sql.database import SqliteBytes
 
 TABLES: Final = ("boat", "chair", "drum", "lamp", "coat", "ring", "cup", "door")
@@ -28,8 +30,8 @@ HIDDEN: Final = 3
 """Databases that only the verdict sees."""
 LOOK: Final = "SELECT tbl_name FROM sqlite_schema WHERE sql LIKE '%{column}%'"
 
-_SPLITS: Sequence[Split] = ("train", "validation", "train", "test")
-"""By what the numbers of the column and the two tables sum up to: the same whichever of the tables has the column."""
+BEGINNINGS: Final = ("What is", "Tell me", "Say", "I ask for")
+ENDS: Final = ("Give the query.", "Answer with the query.", "Write the query.", "The query, please.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +49,8 @@ class TinySqlTask(Text2SqlTask):
     tables: Sequence[tuple[str, Sequence[str]]]
     """Each with its columns, as they stand in the database."""
     color: str
+    asking: tuple[str, str]
+    """How the goal begins and ends."""
     seed: int
 
     @classmethod
@@ -54,7 +58,7 @@ class TinySqlTask(Text2SqlTask):
         while True:
             column = rng.randrange(len(COLUMNS))
             table, other = rng.sample(range(len(TABLES)), 2)
-            if _SPLITS[(column + table + other) % len(_SPLITS)] == split:
+            if split_of(column, table, other) == split:  # the same whichever of the tables has the column
                 break
         second, *others = rng.sample([each for each in COLUMNS if each != COLUMNS[column]], 3)
         tables = [(TABLES[table], rng.sample((COLUMNS[column], second), 2)), (TABLES[other], others)]
@@ -63,17 +67,19 @@ class TinySqlTask(Text2SqlTask):
             table=TABLES[table],
             tables=rng.sample(tables, 2),
             color=rng.choice(COLORS),
+            asking=draw_wording(rng, split, BEGINNINGS, ENDS),
             seed=rng.randrange(2**32),
         )
 
     @property
     def question(self) -> Question:  # type: ignore[override]
         words = {"column": self.column, "table": self.table, "color": self.color}
-        return Question(text=self.wording.format(**words), gold=self.query.format(**words))
+        text = f"{self.asking[0]} {self.wording.format(**words)}"
+        return Question(text=text, gold=self.query.format(**words))
 
     @property
     def goal(self) -> str:
-        return f"{self.question.text} Give the query."
+        return f"{self.question.text} {self.asking[1]}"
 
     @property
     def schema(self) -> str:
@@ -107,19 +113,19 @@ _TEMPLATES: Final = (
     (
         "highest",
         "The highest value of a column",
-        "What is the highest {column}?",
+        "the highest {column}.",
         "SELECT max({column}) FROM {table}",
     ),
     (
         "lowest",
         "The lowest value of a column",
-        "What is the lowest {column}?",
+        "the lowest {column}.",
         "SELECT min({column}) FROM {table}",
     ),
     (
         "total",
         "The total of a column",
-        "What is the total {column}?",
+        "the total {column}.",
         "SELECT sum({column}) FROM {table}",
     ),
 )
@@ -136,7 +142,7 @@ TINY_TEXT2SQL_TASKS: tuple[type[Task], ...] = (
     variant(
         *(TinySqlTask, "tiny_text2sql.of_color"),
         description="The value of a column in the row of a colour, its table to be found",
-        wording="What is the {column} of the {color} one?",
+        wording="the {column} of the {color} one.",
         query="SELECT {column} FROM {table} WHERE color = '{color}'",
     ),
 )

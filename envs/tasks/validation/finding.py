@@ -75,12 +75,15 @@ class Policy:
     def chance_of(self, task: str) -> float:
         return next((share for name, share in self.chance.items() if fnmatch.fnmatchcase(task, name)), 0.0)
 
+    def reason(self, check: str, task: str) -> str:
+        """Return why the check need not hold of the task; "" if it has to."""
+        return next((why for name, why in self.allowed.get(check, {}).items() if fnmatch.fnmatchcase(task, name)), "")
+
     def judge(self, task: str, rule: Rule, evidence: str) -> Finding:
         """Return the finding of a check that has been made; with no evidence it holds."""
-        reasons = [why for name, why in self.allowed.get(rule.name, {}).items() if fnmatch.fnmatchcase(task, name)]
         status = Status.WARNED if rule.name in self.warns else Status.FAILED
-        if evidence and reasons:
-            return Finding(task=task, rule=rule, status=Status.ALLOWED, evidence=f"{evidence}; {reasons[0]}")
+        if evidence and (why := self.reason(rule.name, task)):
+            return Finding(task=task, rule=rule, status=Status.ALLOWED, evidence=f"{evidence}; {why}")
         return Finding(task=task, rule=rule, status=status if evidence else Status.PASSED, evidence=evidence)
 
 

@@ -10,7 +10,7 @@ from rlfactory.envs.api.errors import EpisodeOver
 from rlfactory.envs.api.types import EpisodeState, SessionOptions, Split, ToolCall
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import EpisodeRecord, play
-from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.registry import WORLDS, TaskRegistry
 from rlfactory.envs.tasks.task import Task
 from rlfactory.envs.tasks.validation.finding import Level, Rule
 from rlfactory.envs.tasks.validation.static import too_often
@@ -19,11 +19,14 @@ OPTIONS: Final = SessionOptions(with_tree=True, max_pixels=20_000)
 SPARE: Final = 1.5
 """The limit of turns, in calls of the oracle."""
 IDLE_SEEDS: Final = range(1000, 1020)
+UNSEEN: Final = SessionOptions(with_image=False)
 LEARNT: Final = range(3)
-HELD_OUT: Final = range(2000, 2005)
+HELD_OUT: Final = range(2000, 2008)
 MANY_HELD_OUT: Final = range(2000, 2020)
 """Where chance wins often, fewer would say little."""
 MAX_BLIND: Final = 0.05
+DEVIATIONS: Final = 2.58
+"""99.5 %: a hundred templates are asked, and none may be blamed for bad luck."""
 LEAST_SECRET_CHARS: Final = 3
 """Of an answer that is looked for in what the agent is shown: shorter ones are there by chance."""
 
@@ -64,7 +67,7 @@ class Case:
     async def reward_of(self, moves: Iterable[Sequence[ToolCall]], seed: int) -> float:
         """Return what these moves earn, whatever the screen shows."""
         async with self.client.session(
-            self.template.name, seed=seed, split=self.first_split, options=OPTIONS
+            self.template.name, seed=seed, split=self.first_split, options=UNSEEN
         ) as session:
             for calls in moves:
                 if session.state is not EpisodeState.RUNNING:
@@ -75,9 +78,23 @@ class Case:
                     break
             return session.reward.total
 
+    async def wins_of(self, learnt: int, seeds: Iterable[int]) -> int:
+        """Return how many episodes the oracle's moves of another win, played without looking."""
+        moves = [step.calls for step in (await self.record(self.first_split, learnt)).steps]
+        return sum([await self.reward_of(moves, seed) >= 1.0 for seed in seeds])
+
+    async def wins_of_same_goals(self, seeds: Iterable[int]) -> int:
+        """Return how many episodes the moves win, played without looking, that win the same goal in another world."""
+        return sum([await self.wins_of(WORLDS + seed, (seed,)) for seed in seeds])
+
+    @property
+    def has_worlds(self) -> bool:
+        """A goal is asked for in more than one world."""
+        return self.template.elsewhere is not Task.elsewhere
+
     def too_often(self, won: int, played: int) -> bool:
         """Tell whether one who does not look wins more often than chance explains."""
-        return too_often(won, played, max(MAX_BLIND, self.chance))
+        return too_often(won, played, max(MAX_BLIND, self.chance), deviations=DEVIATIONS)
 
 
 async def oracle_wins(case: Case) -> str:
@@ -172,12 +189,21 @@ async def idle_loses(case: Case) -> str:
 async def blind_loses(case: Case) -> str:
     """Play what the oracle did for some seeds on others, without looking."""
     seeds = MANY_HELD_OUT if case.chance else HELD_OUT
-    for learnt in LEARNT:
-        moves = [step.calls for step in (await case.record(case.first_split, learnt)).steps]
-        won = sum([await case.reward_of(moves, seed) >= 1.0 for seed in seeds])
-        if case.too_often(won, len(seeds)):
-            return f"what won with seed {learnt} wins {won} of {len(seeds)} others unseen"
-    return ""
+    won = [await case.wins_of(learnt, seeds) for learnt in LEARNT]
+    for learnt, wins in zip(LEARNT, won, strict=True):
+        if case.too_often(wins, len(seeds)):
+            return f"what won with seed {learnt} wins {wins} of {len(seeds)} others unseen"
+    played = len(seeds) * len(LEARNT)
+    return f"moves of others win {sum(won)} of {played} unseen" if case.too_often(sum(won), played) else ""
+
+
+async def sightless_loses(case: Case) -> str:
+    """Play what the oracle did for the same goals in other worlds, without looking."""
+    if not case.has_worlds:
+        return ""
+    seeds = MANY_HELD_OUT if case.chance else HELD_OUT
+    won = await case.wins_of_same_goals(seeds)
+    return f"the right moves of another world win {won} of {len(seeds)}" if case.too_often(won, len(seeds)) else ""
 
 
 PlayedCheck = Callable[[Case], Awaitable[str]]
@@ -219,6 +245,10 @@ PLAYED: Final[Sequence[tuple[Rule, PlayedCheck]]] = tuple(
         (
             *("blind", Level.SEMANTIC, "moves that won on other seeds win no more than chance"),
             *("let start, order or layout depend on the seed", blind_loses),
+        ),
+        (
+            *("sightless", Level.SEMANTIC, "moves that win the same goal in another world win no more than chance"),
+            *("let `elsewhere` redraw start, order and layout", sightless_loses),
         ),
     )
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Final
 
 from rlfactory.envs.api.types import Split
@@ -58,26 +59,48 @@ def splits_differ(template: type[Task], drawn: Draw, chance: float) -> str:
 
 def draws_many(template: type[Task], drawn: Draw, chance: float) -> str:
     split = template.splits[0]
-    different = {_shown(drawn(seed, split)) for seed in range(5 * LEAST_DRAWS)}
-    return "" if len(different) >= LEAST_DRAWS else f"only {len(different)} different draws in {split}"
+    different = {_shown(drawn(seed, split).elsewhere(random.Random(0))) for seed in range(5 * LEAST_DRAWS)}
+    return "" if len(different) >= LEAST_DRAWS else f"only {len(different)} different draws in {split}, worlds aside"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Constant:
+    """One answer, always given."""
+
+    answer: str
+    won: int
+    played: int
+
+    @property
+    def share(self) -> float:
+        return self.won / self.played
+
+
+def best_constant(template: type[Task], drawn: Draw) -> Constant | None:
+    """Return the best of the right answers of some seeds, and of a few that anybody would try, on others.
+
+    None: the template asks for no answer; finishing at once is played.
+    """
+    split = template.splits[0]
+    tasks = [drawn(seed, split) for seed in range(100, 500)]
+    if any(_wins(task, "") for task in tasks):
+        return None
+    tried = {"0", "1", "2", "3", "yes", "no", *(str(getattr(drawn(seed, split), "answer", "")) for seed in range(20))}
+    won = {answer: sum(_wins(task, answer) for task in tasks) for answer in sorted(tried)}
+    best = max(won, key=lambda answer: won[answer])
+    return Constant(answer=best, won=won[best], played=len(tasks))
 
 
 def no_answer_for_all(template: type[Task], drawn: Draw, chance: float) -> str:
-    """Try the right answers of some seeds, and a few that anybody would try, on others."""
-    split = template.splits[0]
-    tasks = [drawn(seed, split) for seed in range(100, 160)]
-    if any(_wins(task, "") for task in tasks):
-        return ""  # it asks for no answer; finishing at once is played
-    tried = {"0", "1", "2", "3", "yes", "no", *(str(getattr(drawn(seed, split), "answer", "")) for seed in range(20))}
-    won = {answer: sum(_wins(task, answer) for task in tasks) for answer in tried}
-    best = max(won, key=lambda answer: won[answer])
-    often = too_often(won[best], len(tasks), max(MAX_CONSTANT, chance))
-    return f"{best!r} is right in {won[best]} of {len(tasks)} episodes" if often else ""
+    best = best_constant(template, drawn)
+    if best is None or not too_often(best.won, best.played, max(MAX_CONSTANT, chance)):
+        return ""
+    return f"{best.answer!r} is right in {best.won} of {best.played} episodes"
 
 
-def too_often(won: int, played: int, chance: float) -> bool:
-    """Tell whether this is more than a chance explains, at 95 %."""
-    return won / played > chance + 1.64 * math.sqrt(chance * (1 - chance) / played)
+def too_often(won: int, played: int, chance: float, *, deviations: float = 1.64) -> bool:
+    """Tell whether this is more than a chance explains: at 95 %, or at what so many standard deviations stand for."""
+    return won / played > chance + deviations * math.sqrt(chance * (1 - chance) / played)
 
 
 def _wins(task: Task, answer: str) -> bool:
@@ -113,7 +136,7 @@ STATIC: Final[Sequence[tuple[Rule, StaticCheck]]] = tuple(
             *("give each split values or wordings of its own", splits_differ),
         ),
         (
-            *("variety", f"{5 * LEAST_DRAWS} seeds draw at least {LEAST_DRAWS} different tasks"),
+            *("variety", f"{5 * LEAST_DRAWS} seeds draw at least {LEAST_DRAWS} different tasks, worlds aside"),
             *("draw from larger pools, or make the values", draws_many),
         ),
         (

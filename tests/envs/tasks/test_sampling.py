@@ -14,7 +14,8 @@ from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.phone import PHONE_TASKS, pools
 from rlfactory.envs.tasks.phone.base import PhoneTask, literal
-from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.registry import WORLDS, TaskRegistry
+from rlfactory.envs.tasks.suites import TINY
 from rlfactory.envs.tasks.task import Task
 
 REGISTRY = TaskRegistry(PHONE_TASKS)
@@ -22,7 +23,7 @@ SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 SEEDS = range(40)
 CASES = [(task, split) for task in PHONE_TASKS for split in task.splits]
 LACKING = [(task, split) for task in PHONE_TASKS for split in SPLITS if split not in task.splits]
-IN_SEVERAL_SPLITS = [task for task in PHONE_TASKS if len(task.splits) > 1]
+IN_SEVERAL_SPLITS = [task for task in (*PHONE_TASKS, *TINY) if len(task.splits) > 1]
 
 
 def _id(value: object) -> str:
@@ -59,9 +60,21 @@ def test_seed_and_split_fix_goal_and_parameters(task: type[Task], split: Split) 
         assert not re.search(r"[{}]", first.goal), first.goal
 
 
+@pytest.mark.parametrize(("task", "split"), CASES, ids=_id)
+def test_a_goal_is_asked_for_in_many_worlds(task: type[PhoneTask], split: Split) -> None:
+    """What has to be so is so already in some of them, and the goal does not tell."""
+    own = REGISTRY.draw(task.name, seed=3, split=split)
+    others = [REGISTRY.draw(task.name, seed=3 + number * WORLDS, split=split) for number in range(1, 41)]
+    assert {other.goal for other in others} == {own.goal}
+    assert len({own, *others}) == 41
+    starts = {other.is_so_already for other in others if isinstance(other, PhoneTask)}
+    assert starts == ({True, False} if "state" in task.templates[task.name] else {False})
+
+
 @pytest.mark.parametrize("task", IN_SEVERAL_SPLITS, ids=_id)
 def test_no_goal_is_in_two_splits(task: type[Task]) -> None:
-    goals = {split: {REGISTRY.draw(task.name, seed=s, split=split).goal for s in SEEDS} for split in task.splits}
+    draw = TaskRegistry([task]).draw
+    goals = {split: {draw(task.name, seed=seed, split=split).goal for seed in SEEDS} for split in task.splits}
     for one, other in itertools.combinations(task.splits, 2):
         assert not goals[one] & goals[other]
 

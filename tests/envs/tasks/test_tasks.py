@@ -19,6 +19,7 @@ from rlfactory.envs.tasks.phone.flows import files as file_flows
 from rlfactory.envs.tasks.phone.flows import notes as note_flows
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.ui_driver import UiDriver
+from rlfactory.envs.tasks.validation.played import Case
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -59,16 +60,16 @@ async def test_the_oracle_succeeds_without_side_effects(phone_client: EnvClient,
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_an_episode_begins_unsolved_and_doing_nothing_fails(phone_client: EnvClient, name: str) -> None:
-    """Without `finish` even a "verify" variant fails; with it only these succeed."""
-    task = drawn(name, seed=0, split=REGISTRY.get(name).splits[0])
+    """Without `finish` even what is so already fails; with it only that succeeds."""
     for seed in SEEDS.values():
+        is_so = drawn(name, seed=seed, split=REGISTRY.get(name).splits[0]).is_so_already
         async with begin(phone_client, name, seed=seed) as session:
             first = await session.step([ToolCall(id="0", name="phone", arguments={"action": "wait", "seconds": 0})])
             assert not first.reward.success
             assert first.reward.side_effects == ()
-            assert (first.reward.progress == 1.0) is task.holds_untouched
+            assert (first.reward.progress == 1.0) is is_so
             await UiDriver(session).finish()
-            assert session.reward.success is task.holds_untouched
+            assert session.reward.success is is_so
             assert session.state is EpisodeState.FINISHED
 
 
@@ -85,6 +86,15 @@ class Honest(UiDriver):
 
     async def finish(self, *, success: bool = True, answer: str = "") -> None:
         await super().finish(success=False, answer=answer)
+
+
+@pytest.mark.parametrize("name", ["settings.screen_timeout", "contacts.find_number", "files.move"])
+async def test_who_does_not_look_loses(phone_client: EnvClient, name: str) -> None:
+    """Neither what won another seed wins, nor what won the same goal in another world: `benchmarks.trust` in small."""
+    template = REGISTRY.get(name)
+    case = Case(template=template, registry=REGISTRY, client=phone_client, other=phone_client, chance=0.0)
+    assert await case.wins_of(0, range(40, 44)) == 0
+    assert await case.wins_of_same_goals(range(40, 44)) <= 1
 
 
 # --- collateral damage -----------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlfactory.envs.tasks.phone.flows.common import find_and_tap
+from rlfactory.envs.tasks.phone.flows.common import find_and_tap, find_clear
 from rlfactory.envs.tasks.phone.times import Time
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
@@ -19,21 +19,26 @@ async def add_alarm(ui: UiDriver, time: Time, *, label: str = "") -> None:
         await ui.tap("OK")
 
 
-async def toggle_alarm(ui: UiDriver, time: Time) -> None:
+async def see_to_alarm(ui: UiDriver, time: Time, *, change: bool) -> None:
+    """Look at the switch of an alarm, and tap it if it has to change."""
     await open_alarms(ui)
-    await find_and_tap(ui, f"Alarm {time}")
+    await find_clear(ui, f"Alarm {time}")
+    if change:
+        await ui.tap(f"Alarm {time}")
 
 
 async def delete_alarm(ui: UiDriver, time: Time) -> None:
     await open_alarms(ui)
-    await find_and_tap(ui, f"Expand alarm {time}")
-    await find_and_tap(ui, "Delete")
+    for control in (f"Expand alarm {time}", "Delete"):
+        await find_clear(ui, control)
+        await ui.tap(control)
 
 
 async def move_alarm(ui: UiDriver, time: Time, new: Time) -> None:
     """Give the alarm at `time` another time."""
     await open_alarms(ui)
-    await find_and_tap(ui, time.text)
+    await find_clear(ui, time.text)
+    await ui.tap(time.text)
     await _pick(ui, new)
 
 

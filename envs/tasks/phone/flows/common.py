@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 
 SETTINGS = "com.android.settings"
 MAX_BACKS = 5
 MAX_SWIPES = 5
+CLEAR_TO: Final = 0.7
+"""Share of the screen's height below which a button may float."""
 
 
 async def open_settings(ui: UiDriver, *route: str) -> None:
@@ -36,6 +40,13 @@ async def find(ui: UiDriver, text: str) -> None:
         await ui.scroll_to(text)
 
 
+async def find_clear(ui: UiDriver, text: str) -> None:
+    """Scroll until something has exactly this text, and away from the button that floats over the end of a list."""
+    await find(ui, text)
+    if ui.find(text)[0].bounds.center[1] > CLEAR_TO * ui.observation.height_px:
+        await ui.swipe("up")
+
+
 async def back_until(ui: UiDriver, text: str) -> None:
     """Press BACK until something on the screen has exactly this text. Raises: OracleStuck: nothing has."""
     for _ in range(MAX_BACKS):
@@ -46,16 +57,26 @@ async def back_until(ui: UiDriver, text: str) -> None:
         raise OracleStuck(f"no {text!r} by going back")
 
 
+WIFI: Final = ("Network & internet", "Internet", "Wi-Fi")
+BLUETOOTH: Final = ("Connected devices", "Connection preferences", "Bluetooth", "Use Bluetooth")
+AIRPLANE_MODE: Final = ("Network & internet", "Airplane mode")
+
+
+async def see_to(ui: UiDriver, *route: str, change: bool) -> None:
+    """Go to a switch of Settings, look at it, and tap it if it has to change."""
+    *pages, switch = route
+    await open_settings(ui, *pages)
+    await find(ui, switch)
+    if change:
+        await ui.tap(switch)
+
+
 async def toggle_wifi(ui: UiDriver) -> None:
-    await open_settings(ui, "Network & internet", "Internet", "Wi-Fi")
+    await see_to(ui, *WIFI, change=True)
 
 
 async def toggle_bluetooth(ui: UiDriver) -> None:
-    await open_settings(ui, "Connected devices", "Connection preferences", "Bluetooth", "Use Bluetooth")
-
-
-async def toggle_airplane_mode(ui: UiDriver) -> None:
-    await open_settings(ui, "Network & internet", "Airplane mode")
+    await see_to(ui, *BLUETOOTH, change=True)
 
 
 async def set_brightness(ui: UiDriver, *, end: float) -> None:
