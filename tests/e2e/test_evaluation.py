@@ -88,7 +88,7 @@ async def test_an_endpoint_plays(chat_stub: str, model: str, malformed: bool) ->
     policy = make_policy(f"openai:{chat_stub}/v1,{model}", PolicyConfig())
     async with local_service(SMALL) as service, EnvClient(service.address) as client:
         await policy.open()
-        result = await evaluate(client, policy, EvalConfig(episodes=3, tasks=("settings.wifi_on",), concurrency=3))
+        result = await evaluate(client, policy, EvalConfig(episodes=3, tasks=("clock.add_alarm",), concurrency=3))
         await policy.close()
     assert result.success == 0.0
     assert result.infra_dropped == 0
