@@ -1,7 +1,8 @@
-"""The commands of the environment service: `serve` and `tasks`. What is heavy is imported inside them."""
+"""The commands of the service: `serve`, `status` and `tasks`. What is heavy is imported inside them."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from dataclasses import asdict
@@ -13,6 +14,7 @@ import typer
 from rlfactory.envs.api.errors import UnknownName
 from rlfactory.envs.api.types import split_named
 from rlfactory.envs.service.serve_options import ServeOptions
+from rlfactory.envs.wire.trust_options import ClientTrustFiles, token_from_environment
 from rlfactory.options import takes_options
 from rlfactory.tables import print_table
 
@@ -26,9 +28,45 @@ def serve(options: ServeOptions) -> None:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is told by us, in one line
     # uvloop forks to start a process, and gRPC's handlers then crash one child in seven before it becomes the program.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
-    from rlfactory.envs.service.serve import run_service
+    from rlfactory.envs.cluster.run import run
 
-    run_service(options)
+    run(options)
+
+
+@app.command()
+@takes_options
+def status(
+    files: ClientTrustFiles,
+    address: Annotated[str, typer.Argument(help="HOST:PORT, several with commas, dns:///NAME:PORT or ray://.")] = (
+        "127.0.0.1:7000"
+    ),
+    drain: Annotated[
+        str, typer.Option(metavar="HOST", help="Of a Ray cluster: let this host begin no more sessions, and end.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
+) -> None:
+    """Show who serves: hosts, phones, sessions, steps a second, who waits."""
+    from rlfactory.envs.client.seen import drain_host, host_figures
+
+    if drain:
+        asyncio.run(drain_host(address, drain))
+    trust = files.load(token=token_from_environment())
+    figures = asyncio.run(host_figures(address, trust))
+    if as_json:
+        print(json.dumps([asdict(each) for each in figures], indent=2))
+        return
+    from rich.table import Table
+
+    table = Table(header_style="bold", box=None, pad_edge=False)
+    for name in ("host", "state"):
+        table.add_column(name, no_wrap=True)
+    for name in ("phones", "free", "waiting", "sessions", "steps/s"):
+        table.add_column(name, justify="right")
+    table.add_column("version")
+    for each in figures:
+        numbers = (each.phones, each.free, each.waiting, each.sessions, f"{each.steps_per_s:.1f}")
+        table.add_row(each.host, each.state, *map(str, numbers), each.version)
+    print_table(table)
 
 
 @app.command()

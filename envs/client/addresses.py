@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 from rlfactory.envs.api.errors import InfrastructureError, TaskError
 from rlfactory.envs.wire.load import Load
+from rlfactory.envs.wire.trust import ClientTrust
 
 DNS: Final = "dns:///"
 ASK_AGAIN_S: Final = 5.0
@@ -23,6 +24,8 @@ class Addresses(Protocol):
 
     several: bool
     """There may be more than one."""
+    trust: ClientTrust | None
+    """How these services are known; None: as the client was told."""
 
     def watch(self) -> AsyncIterator[Found]:
         """Yield all services as they are now, then again whenever that may have changed."""
@@ -31,6 +34,8 @@ class Addresses(Protocol):
 
 class Fixed:
     """Addresses that do not change."""
+
+    trust: ClientTrust | None = None
 
     def __init__(self, addresses: Sequence[str]) -> None:
         if not addresses:
@@ -49,7 +54,8 @@ class Fixed:
 class Dns:
     """All addresses of a name, as those of a headless service in Kubernetes; asked for again every few seconds."""
 
-    several = True
+    several: bool = True
+    trust: ClientTrust | None = None
 
     def __init__(self, target: str) -> None:
         """Args: target: `dns:///host:port`."""

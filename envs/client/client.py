@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 import math
 import secrets
-from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields, replace
@@ -39,10 +38,13 @@ from rlfactory.envs.client.addresses import Addresses, addresses_of
 from rlfactory.envs.client.config import ClientConfig, RetryPolicy
 from rlfactory.envs.client.connection import Connection, NoAnswer
 from rlfactory.envs.client.hosts import Hosts
+from rlfactory.envs.client.ray_cluster import SCHEME, RayAddresses
 from rlfactory.envs.client.session import Session
+from rlfactory.envs.client.status import PhoneStatus, ServiceStatus, status_of, together
 from rlfactory.envs.client.steps import failure
 from rlfactory.envs.wire import convert
 from rlfactory.envs.wire.faults import WATCHING
+from rlfactory.envs.wire.load import Load
 from rlfactory.envs.wire.trust import ClientTrust
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
@@ -54,38 +56,6 @@ ELSEWHERE_S: Final = 0.5
 """How long to ask a service again that does not answer, where others can begin the session."""
 DEADLINE_SLACK_S: Final = 5.0
 """What a step's gRPC deadline allows beyond the step's own: the server is to end it and to say why."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PhoneStatus:
-    """One phone of the service."""
-
-    serial: str
-    state: str
-    session: str
-    age_s: float
-    resets: int
-    failures: int
-    recycled: int
-    memory_bytes: int
-    last_error: str
-    host: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ServiceStatus:
-    """The state of the service."""
-
-    version: str
-    uptime_s: float
-    sessions: int
-    max_sessions: int
-    phones: tuple[PhoneStatus, ...]
-    counters: Mapping[str, float]
-    waiting: int
-    """Calls that wait for a phone."""
-    starts_paused_s: float
-    """Until phones may be started again; above 0 when the host could not start the last ones."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +71,6 @@ class WatchEvent:
     """Events lost before this one, because the watcher read too slowly."""
 
 
-_PHONE_FIELDS: Final = tuple(each.name for each in fields(PhoneStatus) if each.name != "state")
 _EVENT_FIELDS: Final = tuple(each.name for each in fields(WatchEvent) if each.name != "kind")
 
 
@@ -117,16 +86,30 @@ class EnvClient:
     ) -> None:
         """Prepare a client of the service at `host:port`; nothing is connected before `async with`.
 
-        Several addresses (a list, or one text with commas) and all that `dns:///host:port` names are several services:
-        sessions begin where phones are free, and where others are when a service drains or dies.
+        Several addresses (a list, or one text with commas), all that `dns:///host:port` names, and the nodes of a Ray
+        cluster (`ray://`) are several services: sessions begin where phones are free, and elsewhere when a service
+        drains or dies.
         """
-        source = addresses_of(address) if isinstance(address, str | Sequence) else address
+        source: Addresses
+        if isinstance(address, str) and address.startswith(SCHEME):
+            source = RayAddresses(address)
+        else:
+            source = addresses_of(address) if isinstance(address, str | Sequence) else address
         self.address = address if isinstance(address, str) else str(address)
         self.config = config or ClientConfig()
         self.trust = trust or ClientTrust()
-        self._hosts = Hosts(source, lambda each: Connection(each, config=self.config, trust=self.trust))
+        self._source = source
+        self._hosts = Hosts(source, self._connection)
         self._images: dict[str, dict[str, bytes]] = {}
         self._dropping: set[asyncio.Task[None]] = set()
+
+    def _connection(self, address: str) -> Connection:
+        return Connection(address, config=self.config, trust=self.known_trust)
+
+    @property
+    def load(self) -> Load:
+        """How busy the service is, as of its last answer; of several, the first that answers."""
+        return self._hosts.any().load
 
     async def __aenter__(self) -> Self:
         """Connect; to at least one of several services.
@@ -250,11 +233,35 @@ class EnvClient:
         response = await self._hosts.of(session).call("Renew", pb.RenewRequest(session=session))
         return float(response.lease_expiry_s)
 
+    @property
+    def known_trust(self) -> ClientTrust:
+        """How the services are known: as this client was told, or as their cluster says."""
+        return self._source.trust or self.trust
+
+    def home(self, session: str) -> str:
+        """Return the address of the service that a session is at. Raises: SessionNotFound, InfrastructureError."""
+        return self._hosts.of(session).address
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        """The addresses of the services that sessions may begin at just now."""
+        return tuple(each.address for each in self._hosts.open_ones())
+
     async def status(self) -> ServiceStatus:
         """Return the state of the service; of several services together, those that answer."""
-        asked = (each.call("Status", pb.StatusRequest()) for each in self._hosts.open_ones())
-        answers = await asyncio.gather(*asked, return_exceptions=self._hosts.several)
-        return _together([_status(each) for each in answers if not isinstance(each, BaseException)])
+        return together(tuple((await self.statuses()).values()))
+
+    async def statuses(self) -> Mapping[str, ServiceStatus]:
+        """Return the state of each service that answers, by its address."""
+        asked = self._hosts.open_ones()
+        answers = await asyncio.gather(
+            *(each.call("Status", pb.StatusRequest()) for each in asked), return_exceptions=self._hosts.several
+        )
+        return {
+            home.address: status_of(answer, draining=bool(home.load.draining))
+            for home, answer in zip(asked, answers, strict=True)
+            if not isinstance(answer, BaseException)
+        }
 
     @asynccontextmanager
     async def watch(self, session: str = "") -> AsyncIterator[AsyncIterator[WatchEvent]]:
@@ -345,33 +352,3 @@ class EnvClient:
         if image.digest not in held:
             raise InfrastructureError(f"session {session}: the server left out an image that was never received")
         return replace(observation, image=replace(image, data=held[image.digest]))
-
-
-def _status(message: pb.StatusResponse) -> ServiceStatus:
-    return ServiceStatus(
-        **convert.same(message, ("version", "uptime_s", "sessions", "max_sessions", "waiting", "starts_paused_s")),
-        phones=tuple(
-            PhoneStatus(**convert.same(phone, _PHONE_FIELDS), state=convert.enumerator(pb.PhoneState, phone.state))
-            for phone in message.phones
-        ),
-        counters=dict(message.counters),
-    )
-
-
-def _together(each: Sequence[ServiceStatus]) -> ServiceStatus:
-    """Return the state of several services as one; that of one as it is. Raises: InfrastructureError: of none."""
-    if not each:
-        raise InfrastructureError("none of the environment services answers")
-    counters: Counter[str] = Counter()
-    for status in each:
-        counters.update(status.counters)
-    return ServiceStatus(
-        version=", ".join(sorted({status.version for status in each})),
-        uptime_s=min(status.uptime_s for status in each),
-        sessions=sum(status.sessions for status in each),
-        max_sessions=sum(status.max_sessions for status in each),
-        phones=tuple(phone for status in each for phone in status.phones),
-        counters=dict(counters),
-        waiting=sum(status.waiting for status in each),
-        starts_paused_s=max(status.starts_paused_s for status in each),
-    )

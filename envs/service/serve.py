@@ -25,7 +25,7 @@ from rlfactory.envs.sandbox.sandboxes import Sandboxes
 from rlfactory.envs.service.access_log import json_lines
 from rlfactory.envs.service.limits import Limits, Quotas, read_quotas
 from rlfactory.envs.service.metrics import exposed
-from rlfactory.envs.service.serve_options import ServeOptions
+from rlfactory.envs.service.serve_options import MAX_DRAIN_S, ServeOptions
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
 from rlfactory.envs.tasks.android_world.checkout import AndroidWorld
 from rlfactory.envs.tasks.android_world.tasks import android_world_tasks
@@ -140,6 +140,8 @@ async def serve(options: ServeOptions) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    draining = asyncio.Event()
+    loop.add_signal_handler(signal.SIGUSR1, draining.set)
     if options.stop_on_eof:
         when_parent_ends(lambda: loop.call_soon_threadsafe(stop.set))
     metrics = CollectorRegistry()
@@ -179,7 +181,21 @@ async def serve(options: ServeOptions) -> None:
             port = stack.enter_context(exposed(metrics, host=options.metrics_host, port=options.metrics_port))
             address = f"{options.metrics_host}:{port}"
         _announce(server, phones, metrics=address, as_json=options.json)
-        await stop.wait()
+        await _until(stop, draining, server)
+
+
+async def _until(stop: asyncio.Event, draining: asyncio.Event, server: EnvServer) -> None:
+    """Return when the service is to stop: at once, or once its sessions have ended."""
+    stopping = asyncio.create_task(stop.wait())
+    drained = asyncio.create_task(_drained(draining, server))
+    await asyncio.wait((stopping, drained), return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    drained.cancel()
+
+
+async def _drained(draining: asyncio.Event, server: EnvServer) -> None:
+    await draining.wait()
+    await server.drain(MAX_DRAIN_S)
 
 
 def _announce(server: EnvServer, phones: PhonesConfig, *, metrics: str, as_json: bool) -> None:

@@ -147,6 +147,16 @@ class ServeOptions:
     tls_key: ServerKey = None
     tls_client_ca: ClientAuthority = None
     plaintext: ServerPlaintext = False
+    ray: Annotated[
+        bool, typer.Option(help="Serve on the nodes of a Ray cluster; then --port and the like are made up.")
+    ] = False
+    address: Annotated[str, typer.Option(help="With --ray: of the cluster's head node; auto: this machine's.")] = "auto"
+    nodes: Annotated[str, typer.Option(help="With --ray: on so many nodes; all: those that join later, too.")] = "all"
+    phones_per_node: Annotated[int, typer.Option(min=0, max=MAX_PHONES, help="With --ray: each node's phones.")] = 4
+    cpus_per_node: Annotated[float, typer.Option(min=0, help="With --ray: CPUs that Ray keeps for a service.")] = 1.0
+    node_resource: Annotated[
+        str, typer.Option(help="With --ray: only on nodes with this custom resource of Ray's, such as kvm.")
+    ] = ""
     stop_on_eof: Annotated[
         bool, typer.Option(help="Stop when standard input ends: for a program whose child the service is.")
     ] = False

@@ -31,10 +31,13 @@ def _service(config: Any) -> Iterator[str]:
     own, nodes = config.rlfactory, config.trainer.nnodes
     if own.service is None and OmegaConf.is_missing(own, "address"):
         yield "rlfactory.service=null needs rlfactory.address=HOST:PORT, a service that runs already"
-    if own.service is not None and nodes > 1:
+    spread = own.service is not None and own.service.ray
+    if spread and config.ray_kwargs.ray_init.address == "local":
+        yield "rlfactory.service.ray=true needs the cluster: ray_kwargs.ray_init.address=auto, or its head's HOST:PORT"
+    if own.service is not None and nodes > 1 and not spread:
         yield (
-            f"trainer.nnodes={nodes} needs a service that all of them reach: "
-            "rlfactory.service=null rlfactory.address=HOST:PORT"
+            f"trainer.nnodes={nodes} needs a service that all of them reach: rlfactory.service.ray=true, "
+            "or rlfactory.service=null rlfactory.address=HOST:PORT"
         )
 
 

@@ -43,6 +43,8 @@ class ServiceConfig:
     """A folder or a URL, for `questions`."""
     text2sql: Path | None = None
     """A folder laid out as Spider or BIRD, for the task text2sql.NAME."""
+    ray: str = ""
+    """The Ray cluster whose nodes serve `phones` each: its head's address, or auto; "": this machine serves."""
     answers: Path | None = None
     """For a replay: what its calls of tools are answered with."""
     unsafe_local: bool = False
@@ -72,6 +74,7 @@ class ServiceConfig:
     def arguments(self) -> list[str]:
         return [
             *("serve", "--json", "--port", "0", "--stop-on-eof"),
+            *(("--ray", "--address", self.ray, "--phones-per-node", str(self.phones)) if self.ray else ()),
             *("--phones", str(self.phones), "--spares", str(self.spares), "--transport", self.transport),
             *("--width", str(self.width_px), "--height", str(self.height_px)),
             *("--max-sessions", str(max(64, 2 * self.phones) if self.phones else TEXT_SESSIONS)),

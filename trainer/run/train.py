@@ -201,7 +201,7 @@ class _Run:
         A process that has asked for GPUs cannot be forked, nor one be ready for a cluster that runs already; vLLM
         starts processes of its own.
         """
-        running = self._config.ray_kwargs.ray_init.get("address") is not None
+        running = self._config.ray_kwargs.ray_init.address != "local"
         if not SUPPORTED or running or self._config.actor_rollout_ref.rollout.name != "hf_cpu":
             yield None
             return
@@ -225,6 +225,8 @@ class _Run:
         phones = f"{wanted.phones} phones of {wanted.width_px}x{wanted.height_px}"
         started = self._begin("service", phones if wanted.phones else "no phones: text only")
         config = ServiceConfig.from_config(wanted, log_path=self._log.logs / "envd.log")
+        if wanted.ray:
+            config = replace(config, ray=self._config.ray_kwargs.ray_init.address, start_timeout_s=180.0)
         async with local_service(config) as service:
             self._end("service", started)
             yield service.address

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import ray
 from omegaconf import open_dict
@@ -47,6 +47,10 @@ class EpisodeTaskRunner(_Runner):  # type: ignore[misc]
         super().run(config)
 
 
+OF_A_NEW_CLUSTER: Final = ("num_cpus", "num_gpus", "object_store_memory", "include_dashboard")
+"""Keys of `ray_init` that Ray refuses for a cluster that has its size already."""
+
+
 def train(config: Any) -> None:
     """Train to the end, in a Ray cluster of its own or the one that `ray_kwargs.ray_init.address` names.
 
@@ -62,6 +66,9 @@ def train(config: Any) -> None:
     with open_dict(config):
         # Ray's workers begin as we did: by Python, or forked from a warm process.
         config.ray_kwargs.ray_init.runtime_env = {"py_executable": sys.executable}
+        if config.ray_kwargs.ray_init.address != "local":
+            for size in OF_A_NEW_CLUSTER:
+                config.ray_kwargs.ray_init.pop(size, None)
     try:
         run_ppo(config, task_runner_class=ray.remote(EpisodeTaskRunner))
     finally:

@@ -20,6 +20,7 @@ from rlfactory.envs.client.addresses import Dns, Found
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.wire.load import LOAD_KEY, Load, load_in, load_out
+from rlfactory.envs.wire.trust import ClientTrust
 
 HOME = ToolCall(id="0", name="phone", arguments={"action": "key", "key": "HOME"})
 
@@ -28,6 +29,7 @@ class Named:
     """Addresses that a test changes."""
 
     several = True
+    trust: ClientTrust | None = None
 
     def __init__(self, *addresses: str) -> None:
         self.queue: asyncio.Queue[Found] = asyncio.Queue()

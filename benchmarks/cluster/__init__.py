@@ -1,0 +1,1 @@
+"""The environment service on a Ray cluster, measured."""

@@ -1,0 +1,92 @@
+"""The directory of a cluster: who is alive, who drains, and what it knows after a restart."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlfactory.envs.api.errors import InfrastructureError, ProtocolMismatch, TaskError
+from rlfactory.envs.client import EnvClient
+from rlfactory.envs.client.ray_cluster import HostReport
+from rlfactory.envs.cluster.directory import LOST_S, Directory
+from rlfactory.envs.cluster.run import Wanted, new_credentials
+from rlfactory.envs.service.serve_options import ServeOptions
+from rlfactory.envs.service.server import ServerConfig, serving
+from rlfactory.envs.wire.load import Load
+from rlfactory.envs.wire.trust import ServerTrust
+
+
+class Clock:
+    now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def directory(clock):
+    return Directory(new_credentials(), version="1", clock=clock)
+
+
+def report(address: str, *, load: Load | None = None, version: str = "1") -> HostReport:
+    return HostReport(address=address, node="a" * 8, load=load or Load(free=3), version=version)
+
+
+async def test_who_reports_no_more_is_gone(directory, clock):
+    await directory.report(report("a:1"))
+    clock.now_s += LOST_S - 0.1
+    await directory.report(report("b:1", load=Load(free=7)))
+    assert {name: each.load.free for name, each in (await directory.listing()).hosts.items()} == {"a:1": 3, "b:1": 7}
+    clock.now_s += 0.2
+    assert list((await directory.listing()).hosts) == ["b:1"]
+    await directory.leave("b:1")
+    assert not (await directory.listing()).hosts
+
+
+async def test_a_host_is_told_to_drain_when_it_reports(directory):
+    assert not await directory.drain("a:1")
+    await directory.report(report("a:1"))
+    assert await directory.drain("a:1")
+    assert await directory.report(report("a:1"))
+    assert not await directory.report(report("b:1"))
+
+
+async def test_restarted_it_says_that_it_has_not_heard_of_all_yet(directory, clock):
+    await directory.report(report("a:1"))
+    assert not (await directory.listing()).settled
+    clock.now_s += 2 * LOST_S
+    assert (await directory.listing()).settled
+
+
+async def test_hosts_of_other_versions_are_refused(directory):
+    with pytest.raises(ProtocolMismatch, match="node aaaaaaaa runs version 2, the cluster 1"):
+        await directory.report(report("a:1", version="2"))
+
+
+async def test_credentials_of_a_run_let_its_clients_in_and_no_others():
+    ours, theirs = new_credentials(), new_credentials()
+    trust = ServerTrust(tokens=(ours.token,), certificate=ours.certificate, key=ours.key)
+    async with serving(ServerConfig(drain_s=0.1, trust=trust)) as server:
+        async with EnvClient(server.address, trust=ours.trust) as client:
+            assert await client.list_tasks()
+        with pytest.raises(InfrastructureError, match=r"TLS handshake failed|no environment service"):
+            async with EnvClient(server.address, trust=theirs.trust):
+                pass
+    assert ours.token not in repr(ours)
+    assert "PRIVATE" not in repr(ours)
+
+
+def test_each_service_is_asked_for_what_was_asked_of_the_cluster():
+    wanted = Wanted.of(ServeOptions(ray=True, phones_per_node=3, width=540, nodes="2", port=9))
+    assert wanted.options == {"phones": 3, "width": 540}
+    assert wanted.nodes == 2
+
+
+@pytest.mark.parametrize("nodes", ["0", "some", "-1"])
+def test_a_number_of_nodes_that_is_none_is_said(nodes):
+    with pytest.raises(TaskError, match="--nodes is"):
+        Wanted.of(ServeOptions(ray=True, nodes=nodes))
