@@ -11,13 +11,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -112,16 +113,18 @@ async def episode(seen: Seen, seed: int) -> None:
 
 @contextlib.asynccontextmanager
 async def playing(seen: Seen, episodes: int) -> AsyncIterator[asyncio.Future[Any]]:
-    """Play so many episodes in the background of the block, and to their end."""
-    seeds: Iterator[int] = iter(range(episodes))
+    """Play in the background of the block, at least so many episodes, each to its end."""
+    seeds, over = itertools.count(), False
+    least = len(seen.ended_s) + episodes
 
     async def player() -> None:
-        for seed in seeds:
-            await episode(seen, seed)
+        while not over or len(seen.ended_s) < least:
+            await episode(seen, next(seeds))
 
     players = asyncio.gather(*(player() for _ in range(PLAYERS)))
     try:
         yield players
+        over = True
         await players
     finally:
         players.cancel()
@@ -159,13 +162,12 @@ async def lose(seen: Seen, node: int, figures: Figures) -> None:
 
 async def join(seen: Seen, node: int, figures: Figures) -> None:
     """Start a node again; its first episode comes some time after its service has begun to start."""
-    await asyncio.to_thread(nodes.start, node)
-    while not (served := pids(node)):  # noqa: ASYNC110 - until Ray has placed an actor there, which starts a service
-        await asyncio.sleep(0.02)
-    started_s = time.monotonic()
-    del served
     prefix = f"{nodes.address(node)}:"
     known = {host for host in seen.first_s if host.startswith(prefix)}
+    await asyncio.to_thread(nodes.start, node)
+    while not pids(node):  # noqa: ASYNC110 - until Ray has placed an actor there, which starts a service
+        await asyncio.sleep(0.02)
+    started_s = time.monotonic()
     while not any(host.startswith(prefix) and host not in known for host in seen.first_s):  # noqa: ASYNC110
         await asyncio.sleep(0.02)
     first_s = min(at_s for host, at_s in seen.first_s.items() if host.startswith(prefix) and host not in known)
@@ -233,7 +235,7 @@ async def overhead(seen: Seen) -> float:
 
 async def inside(episodes: int) -> Figures:
     """Measure, on the head node."""
-    figures, began_s = Figures(episodes=episodes), time.monotonic()
+    figures, began_s = Figures(), time.monotonic()
     serve = ("serve", "--ray", "--address", nodes.head(), "--phones-per-node", str(PHONES), "--spares", "0")
     small = ("--width", "320", "--height", "480", "--cpus-per-node", "0.5", "--json", "--stop-on-eof")
     service = await Child.start(sys.executable, "-m", "rlfactory", *serve, *small, name="serve")
@@ -260,6 +262,7 @@ async def inside(episodes: int) -> Figures:
             await forget_directory(seen, figures)
             _tell("steps through the directory, and without")
             figures.overhead = round(await overhead(seen), 3)
+            figures.episodes = len(seen.ended_s)
             figures.wrong_verdicts, figures.infra_lost, figures.played_again = len(seen.wrong), seen.void, seen.again
             for line in seen.wrong:
                 print(line, file=sys.stderr)
