@@ -142,6 +142,7 @@ TABLE: Final[Mapping[Look, Mapping[str, Values]]] = {
         "rlfactory.service.transport": ("direct", "adb"),
     },
     looks.asked_of_service: {
+        "rlfactory.service.ray": (False, True),
         "rlfactory.service.questions": ("", "nq.jsonl"),
         "rlfactory.service.search_index": ("", "wiki"),
         "rlfactory.service.text2sql": ("", "spider"),

@@ -333,7 +333,7 @@ def training_loop(config: Any) -> Any:
 
 def asked_of_service(config: Any) -> Any:
     """The words that a run starts its service with."""
-    return ServiceConfig.from_config(config.rlfactory.service).arguments()
+    return ServiceConfig.from_config(config.rlfactory.service, cluster="auto").arguments()
 
 
 def resumed(config: Any) -> Any:

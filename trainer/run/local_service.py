@@ -56,9 +56,15 @@ class ServiceConfig:
     """Where its stderr goes; None: to a file that is gone with it."""
 
     @classmethod
-    def from_config(cls, wanted: Any, *, phones: int | None = None, log_path: Path | None = None) -> ServiceConfig:
-        """Read `rlfactory.service` of a composed recipe. `phones`: other than the recipe's."""
+    def from_config(
+        cls, wanted: Any, *, cluster: str = "", phones: int | None = None, log_path: Path | None = None
+    ) -> ServiceConfig:
+        """Read `rlfactory.service` of a composed recipe.
+
+        Args: cluster: the Ray cluster that serves if the recipe says so; phones: other than the recipe's.
+        """
         return cls(
+            ray=cluster if wanted.ray else "",
             phones=wanted.phones if phones is None else phones,
             transport=wanted.transport,
             width_px=wanted.width_px,

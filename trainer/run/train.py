@@ -224,9 +224,10 @@ class _Run:
             return
         phones = f"{wanted.phones} phones of {wanted.width_px}x{wanted.height_px}"
         started = self._begin("service", phones if wanted.phones else "no phones: text only")
-        config = ServiceConfig.from_config(wanted, log_path=self._log.logs / "envd.log")
+        cluster = str(self._config.ray_kwargs.ray_init.address)
+        config = ServiceConfig.from_config(wanted, cluster=cluster, log_path=self._log.logs / "envd.log")
         if wanted.ray:
-            config = replace(config, ray=self._config.ray_kwargs.ray_init.address, start_timeout_s=180.0)
+            config = replace(config, start_timeout_s=180.0)
         async with local_service(config) as service:
             self._end("service", started)
             yield service.address

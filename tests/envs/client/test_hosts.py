@@ -89,7 +89,9 @@ async def test_who_finds_no_phone_gets_the_first_that_becomes_free():
 async def test_one_service_says_at_once_that_no_phone_is_free_where_that_is_asked():
     async with services(1) as (server,), EnvClient(server.address) as client:
         await client.reset(TASK, seed=0)
-        hurried = EnvClient([server.address, "127.0.0.1:1"], config=ClientConfig(reset_timeout_s=0.3))
+        hurried = EnvClient(
+            [server.address, "127.0.0.1:1"], config=ClientConfig(connect_timeout_s=0.5, reset_timeout_s=0.3)
+        )
         async with hurried:
             with pytest.raises(LimitExceeded, match="no phone became free within"):
                 await hurried.reset(TASK, seed=1)

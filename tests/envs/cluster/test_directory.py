@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlfactory.envs.api.errors import InfrastructureError, ProtocolMismatch, TaskError
-from rlfactory.envs.client import EnvClient
+from rlfactory.envs.client import ClientConfig, EnvClient
 from rlfactory.envs.client.ray_cluster import HostReport
 from rlfactory.envs.cluster.directory import LOST_S, Directory
 from rlfactory.envs.cluster.run import Wanted, new_credentials
@@ -74,7 +74,7 @@ async def test_credentials_of_a_run_let_its_clients_in_and_no_others():
         async with EnvClient(server.address, trust=ours.trust) as client:
             assert await client.list_tasks()
         with pytest.raises(InfrastructureError, match=r"TLS handshake failed|no environment service"):
-            async with EnvClient(server.address, trust=theirs.trust):
+            async with EnvClient(server.address, trust=theirs.trust, config=ClientConfig(connect_timeout_s=0.5)):
                 pass
     assert ours.token not in repr(ours)
     assert "PRIVATE" not in repr(ours)
