@@ -25,8 +25,8 @@ HELD_OUT: Final = range(2000, 2008)
 MANY_HELD_OUT: Final = range(2000, 2020)
 """Where chance wins often, fewer would say little."""
 MAX_BLIND: Final = 0.05
-DEVIATIONS: Final = 2.58
-"""99.5 %: a hundred templates are asked, and none may be blamed for bad luck."""
+DEVIATIONS: Final = 3.0
+"""99.9 %: a hundred templates are asked, and none may be blamed for bad luck."""
 LEAST_SECRET_CHARS: Final = 3
 """Of an answer that is looked for in what the agent is shown: shorter ones are there by chance."""
 
@@ -189,7 +189,8 @@ async def idle_loses(case: Case) -> str:
 async def blind_loses(case: Case) -> str:
     """Play what the oracle did for some seeds on others, without looking."""
     seeds = MANY_HELD_OUT if case.chance else HELD_OUT
-    won = [await case.wins_of(learnt, seeds) for learnt in LEARNT]
+    # Each on seeds of its own: what is so already in one episode is so for whoever plays it.
+    won = [await case.wins_of(learnt, [seed + 100 * learnt for seed in seeds]) for learnt in LEARNT]
     for learnt, wins in zip(LEARNT, won, strict=True):
         if case.too_often(wins, len(seeds)):
             return f"what won with seed {learnt} wins {wins} of {len(seeds)} others unseen"
