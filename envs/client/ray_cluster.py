@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import dataclass, field
@@ -110,12 +111,23 @@ def connect(address: str) -> None:
         raise TaskError("a cluster needs Ray: install rlfactory[train]") from None
     if ray.is_initialized():
         return
+    if address != "auto":
+        _require_head(address)
     try:
         ray.init(address=address, namespace=NAMESPACE, log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         where = "on this machine" if address == "auto" else f"at {address}"
         reason = (str(error).splitlines() or [""])[0]
         raise InfrastructureError(f"no Ray cluster {where}: {reason or 'start one with `ray start --head`'}") from None
+
+
+def _require_head(address: str) -> None:
+    """Raises: InfrastructureError: nobody listens there; Ray itself would try for minutes."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_S).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise InfrastructureError(f"no Ray cluster at {address}: {error}") from None
 
 
 def directory() -> Any:

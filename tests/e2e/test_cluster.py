@@ -64,11 +64,3 @@ async def test_a_cluster_serves_and_leaves_nothing_behind(cluster, program, even
         assert await process.wait() == 0
     commands = [each.cmdline() for each in psutil.Process().children(recursive=True)]
     assert not [command for command in commands if "serve" in command]
-
-
-async def test_no_cluster_is_said_in_one_line():
-    code, out, err = await run("serve", "--ray", "--address", "127.0.0.1:1", "--json")
-    assert code != 0
-    assert not out
-    assert err.startswith("error: no Ray cluster at 127.0.0.1:1")
-    assert len(err.splitlines()) == 1

@@ -6,7 +6,7 @@ import pytest
 
 from rlfactory.envs.api.errors import InfrastructureError, ProtocolMismatch, TaskError
 from rlfactory.envs.client import ClientConfig, EnvClient
-from rlfactory.envs.client.ray_cluster import HostReport
+from rlfactory.envs.client.ray_cluster import HostReport, connect
 from rlfactory.envs.cluster.directory import LOST_S, Directory
 from rlfactory.envs.cluster.run import Wanted, new_credentials
 from rlfactory.envs.service.serve_options import ServeOptions
@@ -90,3 +90,10 @@ def test_each_service_is_asked_for_what_was_asked_of_the_cluster():
 def test_a_number_of_nodes_that_is_none_is_said(nodes):
     with pytest.raises(TaskError, match="--nodes is"):
         Wanted.of(ServeOptions(ray=True, nodes=nodes))
+
+
+@pytest.mark.train
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "head", "127.0.0.1:port", "127.0.0.1:99999"])
+def test_no_cluster_is_said_at_once(address):
+    with pytest.raises(InfrastructureError, match=f"no Ray cluster at {address}: "):
+        connect(address)
