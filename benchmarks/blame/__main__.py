@@ -35,7 +35,7 @@ class Figures:
 
 
 async def main_async(
-    calls: int, seed: int, side_by_side: int, postgres_dsn: str, within_s: float
+    calls: int, seed: int, concurrency: int, postgres_dsn: str, within_s: float
 ) -> tuple[Figures, list[str]]:
     """Return the figures, and a line or two for each turn that was blamed on the wrong one."""
     from rich.progress import Progress
@@ -43,9 +43,9 @@ async def main_async(
     made, turns, problems, begun_s = 0, 0, list[str](), time.monotonic()
     with tempfile.TemporaryDirectory() as folder, Progress(transient=True) as progress:
         line = progress.add_task("calls", total=calls)
-        async with kitchen(Path(folder), phones=side_by_side, postgres=postgres_dsn) as manager:
+        async with kitchen(Path(folder), phones=concurrency, postgres=postgres_dsn) as manager:
             until_s = begun_s + within_s
-            async for count, wrong in players(manager, calls, seed=seed, side_by_side=side_by_side, until_s=until_s):
+            async for count, wrong in players(manager, calls, seed=seed, concurrency=concurrency, until_s=until_s):
                 made, turns = made + count, turns + 1
                 problems += wrong
                 progress.update(line, completed=made, description=f"calls, {len(problems)} wrong")
@@ -64,7 +64,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="figures as one JSON object")
     parser.add_argument("--calls", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--side-by-side", type=int, default=8, help="episodes, each with a phone")
+    parser.add_argument("--concurrency", type=int, default=8, help="episodes, each with a phone")
     parser.add_argument("--within-s", type=float, default=3600.0, help="make no more calls than there is time for")
     arguments = parser.parse_args()
     with ExitStack() as stack:
@@ -74,7 +74,7 @@ def main() -> None:
             fill_postgres(server.owner)
             dsn = server.reader
         figures, problems = run(
-            main_async(arguments.calls, arguments.seed, arguments.side_by_side, dsn, arguments.within_s)
+            main_async(arguments.calls, arguments.seed, arguments.concurrency, dsn, arguments.within_s)
         )
     for problem in problems:
         print(problem, file=sys.stderr)

@@ -152,23 +152,23 @@ def manager_tools(manager: SessionManager) -> tuple[str, ...]:
 
 
 async def players(
-    manager: SessionManager, calls: int, *, seed: int, side_by_side: int, until_s: float
+    manager: SessionManager, calls: int, *, seed: int, concurrency: int, until_s: float
 ) -> AsyncIterator[tuple[int, list[str]]]:
     """Fuzz with several players at once; give what each turn of theirs came to."""
     told: asyncio.Queue[tuple[int, list[str]] | None] = asyncio.Queue()
 
     async def play(number: int) -> None:
-        seeds = range(seed + number, 10**9, side_by_side)
+        seeds = range(seed + number, 10**9, concurrency)
         try:
-            async for each in fuzz(manager, seeds, calls // side_by_side, until_s):
+            async for each in fuzz(manager, seeds, calls // concurrency, until_s):
                 told.put_nowait(each)
         finally:
             told.put_nowait(None)
 
     async with asyncio.TaskGroup() as group:
-        for number in range(side_by_side):
+        for number in range(concurrency):
             group.create_task(play(number))
-        left = side_by_side
+        left = concurrency
         while left:
             each = await told.get()
             if each is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from benchmarks.trust.check import Check, Finding, Size, side_by_side
+from benchmarks.trust.check import Check, Finding, Size, in_processes
 from benchmarks.trust.mutants import ALICE, goals
 from benchmarks.trust.plans import Act, Plan, do, plan_of
 from benchmarks.trust.stage import Stage
@@ -139,7 +139,7 @@ def tried(case: tuple[str, int, Split, Size]) -> tuple[int, list[str]]:
 
 def run(size: Size) -> Finding:
     cases = size.share(CASES_PER_SAMPLE).of(goals(default_registry()))
-    found = side_by_side(tried, [(*case, size) for case in cases])
+    found = in_processes(tried, [(*case, size) for case in cases])
     refused = [fault for _, faults in found for fault in faults]
     figures = {"alternatives": sum(number for number, _ in found), "refused": len(refused)}
     return Finding(figures=figures, faults=refused)

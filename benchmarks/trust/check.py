@@ -14,7 +14,7 @@ T = TypeVar("T")
 Result = TypeVar("Result")
 
 
-def side_by_side(function: Callable[[T], Result], cases: Sequence[T]) -> list[Result]:
+def in_processes(function: Callable[[T], Result], cases: Sequence[T]) -> list[Result]:
     """Return what a function of a module says of each case, worked out by one process a core."""
     if len(cases) < 2:
         return [function(case) for case in cases]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.trust.check import Check, Finding, Size, side_by_side
+from benchmarks.trust.check import Check, Finding, Size, in_processes
 from benchmarks.trust.mutants import goals
 from benchmarks.trust.plans import do, plan_of
 from benchmarks.trust.stage import Stage
@@ -245,7 +245,7 @@ def run(size: Size) -> Finding:
     first = {name: (name, seed, split) for name, seed, split in reversed(goals(registry))}
     cases = size.share(CONTROLS_PER_SAMPLE).of(sorted(first.values()))
     limit = CONTROLS_PER_SAMPLE if size.sample else 0
-    found = side_by_side(_walked, [(*case, limit) for case in cases])
+    found = in_processes(_walked, [(*case, limit) for case in cases])
     tried, faults = sum(number for number, _ in found), [fault for _, faults in found for fault in faults]
     return Finding(figures={"damage_tried": tried, "damage_accepted": len(faults)}, faults=faults)
 

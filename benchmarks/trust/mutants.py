@@ -9,7 +9,7 @@ from typing import Final
 
 from scipy.stats import beta
 
-from benchmarks.trust.check import Check, Finding, Size, side_by_side
+from benchmarks.trust.check import Check, Finding, Size, in_processes
 from benchmarks.trust.plans import Act, Plan, do, effect, plan_of
 from benchmarks.trust.stage import Stage
 from benchmarks.trust.things import (
@@ -223,7 +223,7 @@ def upper_bound(found: int, tried: int) -> float:
 
 def run(size: Size) -> Finding:
     cases = size.share(SAMPLED_PER_GOAL).of(goals(default_registry()))
-    found = side_by_side(try_goal, [(*case, size) for case in cases])
+    found = in_processes(try_goal, [(*case, size) for case in cases])
     tally, faults = Tally.of(each for each, _ in found), [fault for _, faults in found for fault in faults]
     figures = {
         "mutants": tally.tried,

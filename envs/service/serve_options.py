@@ -201,7 +201,7 @@ def _parsed(text: str, *, json_text: bool) -> dict[str, Any]:
         if isinstance(node, yaml.MappingNode):
             _each_once((key.value, value) for key, value in node.value if isinstance(key, yaml.ScalarNode))
         content = loader.construct_document(node) if node is not None else {}
-    if not isinstance(content or {}, dict):
+    if not isinstance(content, dict | NoneType):
         raise ValueError("options are written `key: value`, one a line")  # noqa: TRY004 - of a text
     return content or {}
 

@@ -56,19 +56,6 @@ def leave_one_out_advantages(rewards: Sequence[float], groups: Sequence[Hashable
     return advantages.tolist()
 
 
-def informative(rewards: Sequence[float], groups: Sequence[Hashable]) -> list[bool]:
-    """Tell of each episode whether its group teaches anything: DAPO's dynamic sampling plays the other groups' prompts
-    no further and draws new ones (Yu et al. 2025, arXiv 2503.14476, section 3.2; verl's `algorithm.filter_groups`).
-
-    Raises: ValueError: rewards and groups differ in length.
-    """
-    kept = [False] * len(rewards)
-    for own, values in _by_group(rewards, groups):
-        for place in own:
-            kept[place] = bool(values.std() > 0)
-    return kept
-
-
 def _by_group(rewards: Sequence[float], groups: Sequence[Hashable]) -> list[tuple[list[int], Floats]]:
     """Return (places, rewards) of each group of at least two."""
     if len(rewards) != len(groups):

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import logging
 import sqlite3
 import time
 from collections import OrderedDict
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Self
 
 from rlfactory.envs.api.types import JSON
+
+log = logging.getLogger(__name__)
 
 
 def cache_key(tool: str, version: str, identity: str, arguments: Mapping[str, JSON]) -> str:
@@ -50,7 +53,6 @@ class ResultCache:
 
     def __init__(self, config: CacheConfig | None = None, *, clock: Callable[[], float] = time.time) -> None:
         self.config = config or CacheConfig()
-        self.disk_problem = ""
         """Why the disk is left out, if it is."""
         self._clock = clock
         self._memory: OrderedDict[str, _Kept] = OrderedDict()
@@ -119,7 +121,7 @@ class ResultCache:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         except (sqlite3.Error, OSError) as error:
-            self.disk_problem = f"{type(error).__name__}: {error}"
+            log.warning("answers are not kept on disk: %s: %s", type(error).__name__, error)
             return None
 
     def _open(self) -> None:

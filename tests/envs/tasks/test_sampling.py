@@ -100,7 +100,9 @@ def test_no_parameter_is_in_two_splits(name: str) -> None:
     assert len(values) == len(set(values))
 
 
-@pytest.mark.parametrize(("task", "split"), CASES, ids=_id)
+@pytest.mark.parametrize(
+    ("task", "split"), [case for case in CASES if REGISTRY.draw(case[0].name, seed=1, split=case[1]).allowed()], ids=_id
+)
 def test_what_may_change_is_narrow(task: type[Task], split: Split) -> None:
     """No pattern lets pass what no task is about: other settings, other people, other files."""
     bystanders = (

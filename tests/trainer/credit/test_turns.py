@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlfactory.trainer.credit.groups import informative, leave_one_out_advantages
+from rlfactory.trainer.credit.groups import leave_one_out_advantages
 from rlfactory.trainer.credit.settings import CreditSettings
 from rlfactory.trainer.credit.turns import Credit, Estimator, Way, step_advantages, turn_advantages
 from rlfactory.trainer.credit.weights import Per, turn_weights
@@ -77,10 +77,6 @@ def test_potential_terms_cancel_over_an_episode() -> None:
     assert sum(earned) == pytest.approx(RIGHT.total - 0.8 * RIGHT.progress[0])
     [to_go, _] = advantages(Estimator.PROGRESS, potential=0.8, trace=1.0)
     assert to_go == pytest.approx([1 - 0.8 * each for each in RIGHT.progress])
-
-
-def test_groups_that_differ_are_informative() -> None:
-    assert informative([1.0, 0.0, 1.0, 1.0, 1.0], "aabbc") == [True, True, False, False, False]
 
 
 STATES = st.lists(st.sampled_from(["", "x", "y", "z"]), min_size=1, max_size=5)
