@@ -14,6 +14,8 @@ T = TypeVar("T")
 
 DENSITIES: Final = (0.7, 1.28)
 """Of the phone's own: the sizes that Settings offers under "Display size" go further."""
+LEAST_HEIGHT_DP: Final = 720
+"""A phone on which less is to be seen has dialogs that do not fit."""
 FONT_SCALES: Final = (0.85, 1.5)
 MOST_BESIDE: Final = 20
 """Enough for a list that has to be scrolled."""
@@ -62,10 +64,11 @@ class Look:
 
     def commands(self, info: DeviceInfo, apps: Sequence[str]) -> tuple[str, ...]:
         """Return what brings the phone to look so, as shell commands; of these `apps` some were left open."""
+        most = info.height_px * 160 / LEAST_HEIGHT_DP
         pages = LEFT_OPEN[: self.depth + 1] if self.depth and SETTINGS in apps else ()
         opened = [f"am start -n '{SETTINGS}/{page}'" for page in pages]
         return (
-            f"wm density {round(info.density_dpi * self.density)}",
+            f"wm density {round(min(info.density_dpi * self.density, most))}",
             f"settings put system font_scale {self.font_scale}",
             f"cmd uimode night {'yes' if self.dark else 'no'}",
             f"settings put secure launcher_order {self.launcher_order}",

@@ -10,10 +10,12 @@ from dataclasses import replace
 
 import pytest
 
+from rlfactory.emulators.device.device import DeviceInfo
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.phone import PHONE_TASKS, pools
 from rlfactory.envs.tasks.phone.base import PhoneTask, literal
+from rlfactory.envs.tasks.phone.look import Look
 from rlfactory.envs.tasks.registry import WORLDS, TaskRegistry
 from rlfactory.envs.tasks.suites import TINY
 from rlfactory.envs.tasks.task import Task
@@ -122,6 +124,14 @@ def test_a_literal_pattern_matches_its_own_key_only() -> None:
     key = "files/Documents/a[1]*?.md"
     assert fnmatch.fnmatchcase(key, literal(key))
     assert not fnmatch.fnmatchcase("files/Documents/a1xx.md", literal(key))
+
+
+@pytest.mark.parametrize(("height_px", "density_dpi", "wanted_dpi"), [(2400, 420, 538), (480, 124, 106)])
+def test_a_short_phone_keeps_room_for_its_dialogs(height_px: int, density_dpi: int, wanted_dpi: int) -> None:
+    info = DeviceInfo(
+        serial="", width_px=320, height_px=height_px, density_dpi=density_dpi, model="", sdk=34, simulated=True
+    )
+    assert f"wm density {wanted_dpi}" in Look(density=1.28).commands(info, ())
 
 
 def test_tasks_are_immutable() -> None:
