@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 DENSITIES: Final = (0.7, 1.28)
 """Of the phone's own: the sizes that Settings offers under "Display size" go further."""
-LEAST_HEIGHT_DP: Final = 720
+LEAST_HEIGHT_DP: Final = 712
 """A phone on which less is to be seen has dialogs that do not fit."""
 FONT_SCALES: Final = (0.85, 1.5)
 MOST_BESIDE: Final = 20

@@ -126,7 +126,7 @@ def test_a_literal_pattern_matches_its_own_key_only() -> None:
     assert not fnmatch.fnmatchcase("files/Documents/a1xx.md", literal(key))
 
 
-@pytest.mark.parametrize(("height_px", "density_dpi", "wanted_dpi"), [(2400, 420, 538), (480, 124, 106)])
+@pytest.mark.parametrize(("height_px", "density_dpi", "wanted_dpi"), [(2400, 420, 538), (480, 124, 108)])
 def test_a_short_phone_keeps_room_for_its_dialogs(height_px: int, density_dpi: int, wanted_dpi: int) -> None:
     info = DeviceInfo(
         serial="", width_px=320, height_px=height_px, density_dpi=density_dpi, model="", sdk=34, simulated=True
