@@ -41,8 +41,6 @@ TASKS: Final = ("settings.wifi_on", "settings.bluetooth_on", "notes.create", "co
 OPTIONS: Final = SessionOptions(with_image=False, with_tree=True, lease_s=30.0)
 HOME: Final = ToolCall(id="0", name="phone", arguments={"action": "key", "key": "HOME"})
 BLOCKS: Final = 20
-STEPS: Final = 40
-"""Of a block."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -195,20 +193,20 @@ async def forget_directory(seen: Seen, figures: Figures) -> None:
     async with contextlib.AsyncExitStack() as stack:
         for session in sessions:
             await stack.enter_async_context(session)
-        hosts = len(seen.client.services)
+        known = await asyncio.wrap_future(directory().listing.remote().future())
         killed_s = time.monotonic()
         await asyncio.to_thread(ray.kill, directory(), no_restart=False)
         back = False
         while time.monotonic() - killed_s < 20.0:
             for session in sessions:
                 try:
-                    await session.step([HOME])
+                    await (session.step([HOME]) if session.seq < 10 else seen.client.renew(session.id))
                 except RLFactoryError:
                     figures.directory_sessions_lost += 1
             if not back:
                 with contextlib.suppress(Exception):
                     listing = await asyncio.wrap_future(directory().listing.remote().future())
-                    back = len(listing.hosts) == hosts
+                    back = listing.hosts.keys() == known.hosts.keys()
                     figures.directory_back_s = round(time.monotonic() - killed_s, 2)
             if back and time.monotonic() - killed_s > 8.0:  # by then a client would have lost what is not listed
                 break
@@ -216,20 +214,20 @@ async def forget_directory(seen: Seen, figures: Figures) -> None:
                 await asyncio.sleep(0.5)
 
 
-async def overhead(seen: Seen) -> float:
-    """Return steps a second through the directory over those of a client that is told the address, in turns."""
-    host = next(iter(seen.client.services))
-    told = seen.client.known_trust
+async def overhead(client: EnvClient) -> float:
+    """Return steps a second through the directory over those of a client that is told the address: step by step in
+    turns, at the same host."""
     spent_s = {"directory": 0.0, "told": 0.0}
-    async with EnvClient(host, trust=told) as direct:
-        for block in range(BLOCKS):
-            ways = (("directory", seen.client), ("told", direct))
-            for name, client in ways if block % 2 else reversed(ways):
-                async with client.session(TASKS[0], seed=block, options=OPTIONS) as session:
-                    began_s = time.perf_counter()
-                    for _ in range(session.max_turns - 1):
+    for block in range(BLOCKS):
+        async with client.session(TASKS[0], seed=block, options=OPTIONS) as found:
+            told = EnvClient(client.home(found.id), trust=client.known_trust)
+            async with told, told.session(TASKS[0], seed=block, options=OPTIONS) as direct:
+                pair = (("directory", found), ("told", direct))
+                for turn in range(found.max_turns - 1):
+                    for name, session in pair if turn % 2 else reversed(pair):
+                        began_s = time.perf_counter()
                         await session.step([])
-                    spent_s[name] += time.perf_counter() - began_s
+                        spent_s[name] += time.perf_counter() - began_s
     return spent_s["told"] / spent_s["directory"]
 
 
@@ -244,8 +242,8 @@ async def inside(episodes: int) -> Figures:
         await asyncio.to_thread(connect, nodes.head())
         async with EnvClient(said["address"]) as client:
             seen = Seen(client)
-            async with playing(seen, episodes) as players:
-                await until_ended(seen, episodes // 4, players)
+            async with playing(seen, 2 * episodes) as players:
+                await until_ended(seen, episodes, players)
                 figures.balance = round(max(seen.at.values()) / (seen.at.total() / NODES), 3)
                 for node in (NODES - 1, NODES - 2):
                     _tell(f"{len(seen.ended_s)} episodes; node {node} dies")
@@ -261,7 +259,7 @@ async def inside(episodes: int) -> Figures:
             _tell("the directory dies")
             await forget_directory(seen, figures)
             _tell("steps through the directory, and without")
-            figures.overhead = round(await overhead(seen), 3)
+            figures.overhead = round(await overhead(client), 3)
             figures.episodes = len(seen.ended_s)
             figures.wrong_verdicts, figures.infra_lost, figures.played_again = len(seen.wrong), seen.void, seen.again
             for line in seen.wrong:
@@ -314,7 +312,8 @@ def main() -> None:
         )
     if done.returncode:
         sys.exit(done.returncode)
-    print(json.dumps(json.loads(done.stdout), indent=2) if arguments.json else done.stdout)
+    said = done.stdout.splitlines()[-1]  # what Ray's workers print comes before it
+    print(json.dumps(json.loads(said), indent=2) if arguments.json else said)
 
 
 if __name__ == "__main__":
