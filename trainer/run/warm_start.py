@@ -16,11 +16,11 @@ from typing import Any, Final
 import pyarrow
 import pyarrow.parquet
 
-from rlfactory.envs.api.errors import EnvironmentFault
+from rlfactory.envs.api.errors import EnvironmentFault, TaskError
 from rlfactory.envs.api.types import ImageRef, Split, ToolCall
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import OracleStuck, solve, tasks_with
-from rlfactory.trainer.dialects import Dialect
+from rlfactory.trainer.dialects import Dialect, Unrenderable
 from rlfactory.trainer.episode.context import Message
 from rlfactory.trainer.episode.episodes import EpisodeSource
 from rlfactory.trainer.episode.rollout import answer_message, opening_messages
@@ -84,7 +84,9 @@ async def record(
     Args:
         task_files: where oracles are found beside those that ship.
 
-    Raises: EnvironmentFault: an oracle did not solve its task, so there is nothing to learn from.
+    Raises:
+        EnvironmentFault: an oracle did not solve its task, so there is nothing to learn from.
+        TaskError: it did what the dialect has no words for.
     """
     tasks = tasks_with(task_files)
 
@@ -204,7 +206,7 @@ async def _record(
             messages = opening_messages(dialect, session, first)
             for turn in session.turns:
                 messages += [
-                    Message(role="assistant", text=dialect.render(turn.calls)),
+                    Message(role="assistant", text=written(dialect, turn.calls, task)),
                     answer_message(dialect, turn),
                 ]
             return Demonstration(
@@ -216,6 +218,17 @@ async def _record(
             )
 
     return list(await asyncio.gather(*(one(*each) for each in plays)))
+
+
+def written(dialect: Dialect, calls: Sequence[ToolCall], task: str) -> str:
+    """Return the message in which a model would make these calls. Raises: TaskError: its dialect cannot say one."""
+    try:
+        return dialect.render(calls)
+    except Unrenderable as error:
+        raise TaskError(
+            f"the oracle of {task} does what dialect {dialect.name} cannot say: {error}; "
+            "let it do without, as by starting the app in setup, or choose another by rlfactory.dialect"
+        ) from None
 
 
 def lesson_data(folder: Path, number: int) -> Path:

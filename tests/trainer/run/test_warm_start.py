@@ -13,14 +13,15 @@ import pyarrow.parquet
 from rlfactory.emulators.pool import PoolConfig
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.direct import DirectSource
-from rlfactory.envs.api.types import ImageFormat
+from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.types import ImageFormat, ToolCall
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.server import ServerConfig, serving
 from rlfactory.envs.tasks.search_qa.tiny import TINY_SEARCH_TASKS
 from rlfactory.trainer.dialects import get_dialect
 from rlfactory.trainer.episode.episodes import EpisodeSource
 from rlfactory.trainer.run.settings import RolloutSettings
-from rlfactory.trainer.run.warm_start import IMAGE, Demonstration, record, taught, write_parquet
+from rlfactory.trainer.run.warm_start import IMAGE, Demonstration, record, taught, write_parquet, written
 
 pytestmark = pytest.mark.train
 
@@ -114,3 +115,10 @@ async def test_a_lesson_without_guesses_shows_the_solved_episodes() -> None:
     assert all(each.success for each in shown)
     with pytest.raises(ValueError, match=r"guesses must be within 0\.\.1"):
         await play({"guesses": 1.5}, count=2)
+
+
+def test_what_a_dialect_cannot_say_is_told_with_the_task_and_what_to_do() -> None:
+    opened = ToolCall(id="0", name="phone", arguments={"action": "open_app", "app": "Contacts"})
+    assert "Contacts" in written(get_dialect("qwen2_5_vl"), [opened], "mine.star")
+    with pytest.raises(TaskError, match=r"oracle of mine\.star .*qwen3_vl .*'Contacts'.*rlfactory\.dialect"):
+        written(DIALECT, [opened], "mine.star")
