@@ -46,7 +46,7 @@ UNTOUCHED = ("Verify", "ClockStopWatchPaused")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Played:
+class Outcome:
     """What came of one task with one seed."""
 
     task: str
@@ -114,18 +114,18 @@ def _session(task: AndroidWorldTask, device: Device) -> PlayedSession:
     return PlayedSession(Session("benchmark", episode, phone, listener=_Listener()))
 
 
-async def play(kind: type[AndroidWorldTask], seed: int, device: Device) -> Played:
+async def play(kind: type[AndroidWorldTask], seed: int, device: Device) -> Outcome:
     """Set a task up, judge it untouched, let its oracle play it, tear it down."""
     started_s = time.perf_counter()
     facts = kind.world.draw(kind.task, seed)
     task = kind(seed=seed, facts=facts)
     played = _session(task, device)
-    result = Played(task=kind.task, seed=seed)
+    result = Outcome(task=kind.task, seed=seed)
 
-    def so_far(**news: object) -> Played:
+    def so_far(**news: object) -> Outcome:
         known = {**asdict(result), **news, "wall_s": time.perf_counter() - started_s}
         frames = hashlib.sha256("".join(played.pictures).encode()).hexdigest()[:16]
-        return Played(**{**known, "turns": played.turns, "frames": frames})
+        return Outcome(**{**known, "turns": played.turns, "frames": frames})
 
     try:
         await played.session.begin(default_tools())
@@ -158,7 +158,7 @@ async def play(kind: type[AndroidWorldTask], seed: int, device: Device) -> Playe
     return result
 
 
-async def measure(checkout: Path, interpreter: Path | None, seeds: Iterable[int], only: Sequence[str]) -> list[Played]:
+async def measure(checkout: Path, interpreter: Path | None, seeds: Iterable[int], only: Sequence[str]) -> list[Outcome]:
     """Play every task with every seed on one phone."""
     world = AndroidWorld(checkout, interpreter=interpreter)
     source = DirectSource(PhoneConfig(), threads=1)
@@ -173,7 +173,7 @@ async def measure(checkout: Path, interpreter: Path | None, seeds: Iterable[int]
         await source.close()
 
 
-def report(played: Sequence[Played], again: Sequence[Played]) -> dict[str, object]:
+def report(played: Sequence[Outcome], again: Sequence[Outcome]) -> dict[str, object]:
     """Return the figures; `again` is the first seed played a second time."""
     first = [each for each in played if each.seed == played[0].seed]
     twins = {each.task: each for each in again}

@@ -10,7 +10,7 @@ from typing import Final
 
 from benchmarks.trust.check import Check, Figure, Finding, Size
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.client.validation import Policy, read_policy
+from rlfactory.envs.client.validation import ValidationPolicy, read_policy
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import SHIPPED_TASKS, default_registry
 from rlfactory.envs.tasks.task import Task
@@ -30,7 +30,7 @@ LEAST_SPARE: Final = 1.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Played:
+class Shares:
     """What one template lets win unseen, as shares of episodes."""
 
     name: str
@@ -53,7 +53,7 @@ class Played:
         return [*told, *([short] if self.turns_spare < LEAST_SPARE else [])]
 
 
-async def play(case: Case, policy: Policy) -> Played:
+async def play(case: Case, policy: ValidationPolicy) -> Shares:
     """Raises: AssertionError: the oracle fails."""
     name, seeds = case.template.name, OF_TWO if case.chance else HELD_OUT
     blind = sum([await case.wins_of(learnt, seeds) for learnt in LEARNT]) / len(LEARNT)
@@ -63,7 +63,7 @@ async def play(case: Case, policy: Policy) -> Played:
     if stuck:
         raise AssertionError(f"{name}: the oracle fails: {stuck[0]}")
     calls = max(sum(len(step.calls) for step in record.steps) for record in case.records.values())
-    return Played(
+    return Shares(
         name=name,
         is_binary=bool(case.chance),
         blind=blind / len(seeds),
@@ -72,9 +72,9 @@ async def play(case: Case, policy: Policy) -> Played:
     )
 
 
-async def measure(size: Size, registry: TaskRegistry, policy: Policy) -> list[Played | str]:
+async def measure(size: Size, registry: TaskRegistry, policy: ValidationPolicy) -> list[Shares | str]:
     """Return what was played of each template that needs sight; a line for one whose oracle fails."""
-    done: list[Played | str] = []
+    done: list[Shares | str] = []
     phones = ServiceConfig(phones=CONCURRENCY, width_px=540, height_px=1200, unsafe_local=True)
     async with local_service(phones) as service, EnvClient(service.address) as client:
 
@@ -105,7 +105,7 @@ def constants(registry: TaskRegistry) -> dict[str, float]:
 def run(size: Size) -> Finding:
     registry, policy = default_registry(), read_policy()
     tried = asyncio.run(measure(size, registry, policy))
-    played = [each for each in tried if isinstance(each, Played)]
+    played = [each for each in tried if isinstance(each, Shares)]
     faults = [each for each in tried if isinstance(each, str)]
     said = constants(registry)
     faults += [fault for each in played for fault in each.faults]

@@ -10,7 +10,7 @@ from typing import Final
 from benchmarks.trust.check import Check, Finding, Size
 from rlfactory.envs.api.types import SessionOptions, TaskInfo
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.client.oracle import EpisodeRecord, play
+from rlfactory.envs.client.oracle import OracleEpisode, play
 from rlfactory.envs.perturb.catalogue import PERTURBATIONS
 from rlfactory.trainer.record.evaluate import bounded
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
@@ -34,7 +34,7 @@ def cases_of(tasks: Sequence[TaskInfo]) -> list[tuple[str, str]]:
     ]
 
 
-async def blind(client: EnvClient, record: EpisodeRecord, options: SessionOptions) -> bool:
+async def blind(client: EnvClient, record: OracleEpisode, options: SessionOptions) -> bool:
     """Play the actions of another episode of the same task and seed, whatever the screen shows."""
     async with client.session(record.task, seed=record.seed, split=record.split, options=options) as session:
         for step in record.steps:

@@ -45,3 +45,7 @@ class PoolConfig:
             value = getattr(self, field.name)
             if value < 0 or (value == 0 and field.name != "spares"):
                 raise ValueError(f"{field.name} must be above 0, got {value}")
+
+    def pause_s(self, failures_in_row: int) -> float:
+        """Return how long to wait after a failure that others came before: twice as long each time, up to a bound."""
+        return min(self.backoff_s * float(1 << min(failures_in_row, 16)), self.backoff_max_s)

@@ -102,10 +102,10 @@ class Keeper:
             return
         self._metrics.replaced.labels(why="failed").inc()
         await self._discard()
-        pause_s = self._config.backoff_s * 2 ** min(slot.failures_in_row, 16)
+        pause_s = self._config.pause_s(slot.failures_in_row)
         slot.failures += 1
         slot.failures_in_row += 1
-        await asyncio.sleep(min(pause_s, self._config.backoff_max_s))
+        await asyncio.sleep(pause_s)
 
     def _tell_tried(self, error: str) -> None:
         if not self.tried.done():

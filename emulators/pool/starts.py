@@ -44,9 +44,8 @@ class StartLimiter:
         """Pause all starts, longer each time; those that failed side by side count once."""
         if began_s < self._paused_until_s:
             return
-        pause_s = self._config.backoff_s * 2 ** min(self._failures_in_row, 16)
+        self._paused_until_s = time.monotonic() + self._config.pause_s(self._failures_in_row)
         self._failures_in_row += 1
-        self._paused_until_s = time.monotonic() + min(pause_s, self._config.backoff_max_s)
 
     def may_retire(self) -> bool:
         """Tell whether a phone that works may be replaced now: one at a time. `retired` ends it."""

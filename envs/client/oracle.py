@@ -19,7 +19,7 @@ from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 
-__all__ = ["EpisodeRecord", "OracleStuck", "RecordedStep", "UiDriver", "play", "solve", "tasks_with"]
+__all__ = ["OracleEpisode", "OracleStuck", "RecordedStep", "UiDriver", "play", "solve", "tasks_with"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +31,7 @@ class RecordedStep:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EpisodeRecord:
+class OracleEpisode:
     """A played episode."""
 
     task: str
@@ -89,7 +89,7 @@ async def play(
     split: Split = "train",
     options: SessionOptions | None = None,
     registry: TaskRegistry | None = None,
-) -> EpisodeRecord:
+) -> OracleEpisode:
     """Play one episode by the task's oracle and return its record; an oracle that is stuck is part of the record.
 
     Raises: InfrastructureError, EnvironmentFault: the episode is void, there is nothing to record.
@@ -104,7 +104,7 @@ async def play(
             await solve(recorder, task=task, seed=seed, split=split, registry=registry)
         except OracleStuck as error:
             stuck = str(error)
-        return EpisodeRecord(
+        return OracleEpisode(
             task=task,
             seed=seed,
             split=split,

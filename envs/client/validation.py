@@ -13,11 +13,11 @@ from rlfactory.envs.client.client import EnvClient
 from rlfactory.envs.client.oracle import tasks_with
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Task
-from rlfactory.envs.tasks.validation.finding import Finding, Level, Policy, Rule, Status, read_policy
+from rlfactory.envs.tasks.validation.finding import Finding, Level, Rule, Status, ValidationPolicy, read_policy
 from rlfactory.envs.tasks.validation.played import PLAYED, Case
 from rlfactory.envs.tasks.validation.static import STATIC, drawing
 
-__all__ = ["RULES", "Chosen", "Finding", "Level", "Policy", "Status", "Validation", "chosen", "read_policy"]
+__all__ = ["RULES", "Chosen", "Finding", "Level", "Status", "Validation", "ValidationPolicy", "chosen", "read_policy"]
 
 RULES: Final[Sequence[Rule]] = (*(rule for rule, _ in STATIC), *(rule for rule, _ in PLAYED))
 
@@ -54,7 +54,7 @@ class Validation:
     """What is asked for, and what it is asked with."""
 
     registry: TaskRegistry
-    policy: Policy
+    policy: ValidationPolicy
     levels: Collection[Level] = tuple(Level)
     clients: tuple[EnvClient, EnvClient] | None = None
     """Of two services that offer the registry's tasks; None where only the static level is asked for."""

@@ -51,7 +51,7 @@ from rlfactory.envs.tasks.task import Outcome, PlayedCall, Task
 from rlfactory.envs.tools.registry import ToolRegistry
 from rlfactory.envs.tools.runtime.executor import Executor
 from rlfactory.envs.tools.runtime.runtime import ToolRuntime
-from rlfactory.envs.tools.tool import NO_SCREEN, PhoneClock, Tool, ToolContext, TurnRecord
+from rlfactory.envs.tools.tool import NO_SCREEN, PhoneClock, Tool, ToolContext, TurnNotes
 from rlfactory.envs.wire.faults import device_failure
 
 OBSERVE_SHARE: Final = 0.25
@@ -146,7 +146,7 @@ class Session:
         self._kept_chars = 0
         """Of what was said in `_calls`."""
         self._tools: dict[str, Tool] = {}
-        self._record = TurnRecord()
+        self._notes = TurnNotes()
         self._executor = Executor(
             self._tools, max_output_chars=episode.limits.max_output_chars, runtime=episode.runtime
         )
@@ -259,7 +259,7 @@ class Session:
             coordinates=self.episode.options.coordinates,
             screen=self._observer.screen_size if self._observer else lambda: NO_SCREEN,
             services=self.episode.services,
-            record=self._record,
+            notes=self._notes,
         )
 
     # --- being looked at ---------------------------------------------------------------------------------------------
@@ -353,14 +353,14 @@ class Session:
     async def _play(self, calls: Sequence[ToolCall]) -> StoredStep:
         started = time.perf_counter()
         timeout_s = self.episode.options.step_timeout_s
-        clock = self._record.clock = PhoneClock()
+        clock = self._notes.clock = PhoneClock()
         results = await self._carry_out(calls, timeout_s * (1 - OBSERVE_SHARE))
         self.turns += 1
-        if self._record.ending is None:
+        if self._notes.ending is None:
             await self._disturb(self._plan.after_turn.get(self.turns, ()), timeout_s)
         ran = time.perf_counter()
         self._keep_calls(calls, results)
-        if self._record.ending is not None:
+        if self._notes.ending is not None:
             self.state = EpisodeState.FINISHED
         elif self.turns >= self.episode.max_turns:
             self.state = EpisodeState.TRUNCATED
@@ -408,7 +408,7 @@ class Session:
 
     async def _judge_now(self, timeout_s: float) -> None:
         """Raises: EnvironmentFault: the task's checks are broken. JudgeError: no verdict, or none in time."""
-        ending = self._record.ending
+        ending = self._notes.ending
         outcome = Outcome(
             state=self._now,
             initial=self._initial,

@@ -36,13 +36,13 @@ class FinishTool(Tool):
     policy = ToolPolicy(deterministic=True)
 
     def __init__(self, context: ToolContext) -> None:
-        self._record = context.record
+        self._notes = context.notes
 
     async def call(self, arguments: Mapping[str, JSON], context: CallContext) -> str:
         refuse_unknown(arguments, ("status", "answer"))
         status = read_choice(arguments, "status", ("success", "failure"), default="success")
         answer = read_text(arguments, "answer", max_chars=MAX_ANSWER_CHARS, default="")
-        self._record.ending = Ending(claimed_success=status == "success", answer=answer)
+        self._notes.ending = Ending(claimed_success=status == "success", answer=answer)
         return "The episode is over."
 
     def fork(self, context: ToolContext) -> FinishTool:

@@ -192,7 +192,7 @@ class PhoneTool(Tool):
         except ActionRejected as error:
             raise Rejected(str(error)) from error
         acted = time.perf_counter()
-        clock = self._context.record.clock
+        clock = self._context.notes.clock
         clock.actions += 1
         with part("device.settle"):
             settled = await self._device.settle(timeout_s=max(0.0, min(SETTLE_TIMEOUT_S, deadline - acted)))
@@ -203,7 +203,7 @@ class PhoneTool(Tool):
         return "Done."
 
     def answer_for_lateness(self) -> None:
-        clock = self._context.record.clock
+        clock = self._context.notes.clock
         if clock.slow_s > SLOW_S * clock.actions:
             raise DeviceTimeout(
                 f"{self._device.info.serial} is slow: {clock.slow_s:.1f} s for {clock.actions} actions of this turn"

@@ -47,7 +47,7 @@ class PhoneClock:
 
 
 @dataclass(kw_only=True, slots=True)
-class TurnRecord:
+class TurnNotes:
     """What tools tell their session. It begins each turn with a new clock."""
 
     clock: PhoneClock = field(default_factory=PhoneClock)
@@ -67,7 +67,7 @@ class ToolContext:
     """Returns the sizes of the latest observation: coordinates refer to what the model saw last."""
     services: Services = field(default_factory=Services)
     """Shared by all sessions of the service."""
-    record: TurnRecord = field(default_factory=TurnRecord)
+    notes: TurnNotes = field(default_factory=TurnNotes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -16,7 +16,7 @@ from PIL import Image
 
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import SessionOptions
-from rlfactory.envs.client import ClientConfig, EnvClient
+from rlfactory.envs.client import ClientConfig, EnvClient, RetryPolicy
 from rlfactory.trainer.episode.policies import OraclePolicy, PolicyConfig
 from rlfactory.trainer.episode.rollout import RolloutConfig
 from rlfactory.trainer.episode.session import BLANK_GREY, Ablation, EpisodeSpec, RecordedSession
@@ -115,7 +115,7 @@ async def test_blanked_screenshots_are_grey_and_of_equal_size() -> None:
 
 async def test_a_service_that_dies_drops_episodes_and_fails_none() -> None:
     async with local_service(SMALL) as service:
-        config = ClientConfig(connect_timeout_s=0.5, call_timeout_s=2, reset_timeout_s=2, total_timeout_s=1)
+        config = ClientConfig(call_timeout_s=2, reset_timeout_s=2, retry=RetryPolicy(patience_s=0.5))
         async with EnvClient(service.address, config=config) as client:
             played = 0
 

@@ -12,7 +12,19 @@ from rlfactory.envs.api.types import CoordinateFrame
 from rlfactory.trainer.dialects.dialect import ParseError
 from rlfactory.trainer.dialects.literal_calls import read_call, write_literal
 from rlfactory.trainer.dialects.phone_text import PhoneTextDialect
-from rlfactory.trainer.dialects.verbs import DISTANCE, NUMBER, POINT, SWIPED, TEXT, Kind, Slot, Unfit, Verbs, act, end
+from rlfactory.trainer.dialects.verbs import (
+    DISTANCE,
+    NUMBER,
+    POINT,
+    SWIPED,
+    TEXT,
+    Argument,
+    Kind,
+    Unfit,
+    Verbs,
+    act,
+    end,
+)
 
 QUOTE: Final = '"'
 
@@ -27,7 +39,7 @@ def _middle(box: Any) -> list[int | float]:
             raise Unfit
 
 
-BOX: Final = Slot(
+BOX: Final = Argument(
     "box", "coordinate", Kind(", as in [x1,y1,x2,y2]", _middle, lambda point: [*POINT.write(point), *point])
 )
 
@@ -47,15 +59,15 @@ class AndroidLab(PhoneTextDialect):
     verbs = Verbs(
         act("tap", "tap", BOX),
         act("long_press", "long_press", BOX),
-        act("text", "type", Slot("text", "text", TEXT)),
+        act("text", "type", Argument("text", "text", TEXT)),
         act(
-            *("swipe", "scroll", BOX, Slot("direction", "direction", SWIPED)),
-            Slot("dist", "distance", DISTANCE, default="medium"),
+            *("swipe", "scroll", BOX, Argument("direction", "direction", SWIPED)),
+            Argument("dist", "distance", DISTANCE, default="medium"),
         ),
         act("back", "key", key="BACK"),
         act("home", "key", key="HOME"),
-        act("wait", "wait", Slot("seconds", "seconds", NUMBER)),
-        end("finish", Slot("message", "answer", TEXT, default=""), status="success"),
+        act("wait", "wait", Argument("seconds", "seconds", NUMBER)),
+        end("finish", Argument("message", "answer", TEXT, default=""), status="success"),
     )
 
     def write(self, thought: str, action: str) -> str:

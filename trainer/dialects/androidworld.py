@@ -20,8 +20,8 @@ from rlfactory.trainer.dialects.verbs import (
     SWIPED,
     TEXT,
     WORDS,
+    Argument,
     Kind,
-    Slot,
     Unfit,
     Verbs,
     act,
@@ -39,9 +39,9 @@ def _without_enter(text: Any) -> str:
 
 
 ENTERED: Final = Kind(TEXT.hint, lambda text: f"{TEXT.read(text)}\n", _without_enter)
-AT: Final = Slot("x and y", "coordinate", POINT)
+AT: Final = Argument("x and y", "coordinate", POINT)
 """Two keys of the JSON, one point."""
-MAYBE_AT: Final = Slot("x and y", "coordinate", POINT, default=None)
+MAYBE_AT: Final = Argument("x and y", "coordinate", POINT, default=None)
 
 
 class AndroidWorld(PhoneTextDialect):
@@ -68,13 +68,13 @@ class AndroidWorld(PhoneTextDialect):
         act("keyboard_enter", "key", key="ENTER"),
         act("navigate_home", "key", key="HOME"),
         act("navigate_back", "key", key="BACK"),
-        act("scroll", "scroll", Slot("direction", "direction", DIRECTION), MAYBE_AT),
-        act("swipe", "scroll", Slot("direction", "direction", SWIPED), MAYBE_AT),
-        act("input_text", "type", Slot("text", "text", ENTERED)),
-        act("open_app", "open_app", Slot("app_name", "app", TEXT)),
+        act("scroll", "scroll", Argument("direction", "direction", DIRECTION), MAYBE_AT),
+        act("swipe", "scroll", Argument("direction", "direction", SWIPED), MAYBE_AT),
+        act("input_text", "type", Argument("text", "text", ENTERED)),
+        act("open_app", "open_app", Argument("app_name", "app", TEXT)),
         act("wait", "wait"),
-        end("status", Slot("goal_status", "status", choice({"complete": "success", "infeasible": "failure"}))),
-        end("answer", Slot("text", "answer", WORDS), status="success"),
+        end("status", Argument("goal_status", "status", choice({"complete": "success", "infeasible": "failure"}))),
+        end("answer", Argument("text", "answer", WORDS), status="success"),
     )
 
     def write(self, thought: str, action: str) -> str:

@@ -14,7 +14,19 @@ from rlfactory.trainer.dialects import thinking
 from rlfactory.trainer.dialects.dialect import ParseError
 from rlfactory.trainer.dialects.literal_calls import read_call, write_literal
 from rlfactory.trainer.dialects.phone_text import PhoneTextDialect
-from rlfactory.trainer.dialects.verbs import DISTANCE, NUMBER, POINT, SWIPED, TEXT, Kind, Slot, Unfit, Verbs, act, end
+from rlfactory.trainer.dialects.verbs import (
+    DISTANCE,
+    NUMBER,
+    POINT,
+    SWIPED,
+    TEXT,
+    Argument,
+    Kind,
+    Unfit,
+    Verbs,
+    act,
+    end,
+)
 
 OPEN, CLOSE, QUOTE = "<answer>", "</answer>", '"'
 
@@ -29,7 +41,7 @@ def _seconds(duration: Any) -> float:
 
 
 DURATION: Final = Kind(', as in "2 seconds"', _seconds, lambda seconds: f"{NUMBER.write(seconds)} seconds")
-ELEMENT: Final = Slot("element", "coordinate", POINT)
+ELEMENT: Final = Argument("element", "coordinate", POINT)
 
 
 class AutoGlm(PhoneTextDialect):
@@ -52,18 +64,18 @@ class AutoGlm(PhoneTextDialect):
         act("Tap", "tap", ELEMENT),
         act("Double Tap", "double_tap", ELEMENT),
         act("Long Press", "long_press", ELEMENT),
-        act("Launch", "open_app", Slot("app", "app", TEXT)),
-        act("Type", "type", Slot("text", "text", TEXT)),
+        act("Launch", "open_app", Argument("app", "app", TEXT)),
+        act("Type", "type", Argument("text", "text", TEXT)),
         act(
-            *("Swipe", "scroll", Slot("direction", "direction", SWIPED)),
-            Slot("dist", "distance", DISTANCE, default=None),
-            Slot("element", "coordinate", POINT, default=None),
+            *("Swipe", "scroll", Argument("direction", "direction", SWIPED)),
+            Argument("dist", "distance", DISTANCE, default=None),
+            Argument("element", "coordinate", POINT, default=None),
         ),
-        act("Swipe", "swipe", Slot("start", "coordinate", POINT), Slot("end", "coordinate2", POINT)),
+        act("Swipe", "swipe", Argument("start", "coordinate", POINT), Argument("end", "coordinate2", POINT)),
         act("Back", "key", key="BACK"),
         act("Home", "key", key="HOME"),
-        act("Wait", "wait", Slot("duration", "seconds", DURATION, default=None)),
-        end("finish", Slot("message", "answer", TEXT, default=""), status="success"),
+        act("Wait", "wait", Argument("duration", "seconds", DURATION, default=None)),
+        end("finish", Argument("message", "answer", TEXT, default=""), status="success"),
     )
 
     def write(self, thought: str, action: str) -> str:

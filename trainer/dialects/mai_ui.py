@@ -12,10 +12,10 @@ from rlfactory.envs.api.types import CoordinateFrame
 from rlfactory.trainer.dialects import hermes, thinking
 from rlfactory.trainer.dialects.dialect import ParseError
 from rlfactory.trainer.dialects.phone_text import PhoneTextDialect
-from rlfactory.trainer.dialects.verbs import POINT, SWIPED, TEXT, WORDS, Slot, Verbs, act, choice, end
+from rlfactory.trainer.dialects.verbs import POINT, SWIPED, TEXT, WORDS, Argument, Verbs, act, choice, end
 
 OPEN, CLOSE, TOOL = "<thinking>", "</thinking>", "mobile_use"
-WHERE: Final = Slot("coordinate", "coordinate", POINT)
+WHERE: Final = Argument("coordinate", "coordinate", POINT)
 
 
 class MaiUi(PhoneTextDialect):
@@ -44,22 +44,22 @@ class MaiUi(PhoneTextDialect):
         act("double_click", "double_tap", WHERE),
         act("long_press", "long_press", WHERE),
         act(
-            *("swipe", "scroll", Slot("direction", "direction", SWIPED)),
-            Slot("coordinate", "coordinate", POINT, default=None),
+            *("swipe", "scroll", Argument("direction", "direction", SWIPED)),
+            Argument("coordinate", "coordinate", POINT, default=None),
         ),
         act(
-            *("drag", "drag", Slot("start_coordinate", "coordinate", POINT)),
-            Slot("end_coordinate", "coordinate2", POINT),
+            *("drag", "drag", Argument("start_coordinate", "coordinate", POINT)),
+            Argument("end_coordinate", "coordinate2", POINT),
         ),
-        act("type", "type", Slot("text", "text", TEXT)),
-        act("open", "open_app", Slot("text", "app", TEXT)),
+        act("type", "type", Argument("text", "text", TEXT)),
+        act("open", "open_app", Argument("text", "app", TEXT)),
         act(
             *("system_button", "key"),
-            Slot("button", "key", choice({"back": "BACK", "home": "HOME", "menu": "MENU", "enter": "ENTER"})),
+            Argument("button", "key", choice({"back": "BACK", "home": "HOME", "menu": "MENU", "enter": "ENTER"})),
         ),
         act("wait", "wait"),
-        end("answer", Slot("text", "answer", WORDS), status="success"),
-        end("terminate", Slot("status", "status", choice({"success": "success", "fail": "failure"}))),
+        end("answer", Argument("text", "answer", WORDS), status="success"),
+        end("terminate", Argument("status", "status", choice({"success": "success", "fail": "failure"}))),
     )
 
     def write(self, thought: str, action: str) -> str:

@@ -13,24 +13,24 @@ from typing import Any, Final
 from rlfactory.envs.api.types import JSON, CoordinateFrame, ToolCall, ToolResult, ToolSchema
 from rlfactory.trainer.dialects import hermes, json_calls
 from rlfactory.trainer.dialects.dialect import Parsed, ParseError
-from rlfactory.trainer.dialects.verbs import FINISH, PHONE, Slot, Verbs, act, choice, end
+from rlfactory.trainer.dialects.verbs import FINISH, PHONE, Argument, Verbs, act, choice, end
 
 MOBILE_USE: Final = "mobile_use"
 _BUTTONS: Final = {"Back": "BACK", "Home": "HOME", "Menu": "MENU", "Enter": "ENTER"}
-_POINT: Final = Slot("coordinate", "coordinate")
-_TIME: Final = Slot("time", "seconds", default=None)
+_POINT: Final = Argument("coordinate", "coordinate")
+_TIME: Final = Argument("time", "seconds", default=None)
 _VERBS: Final = (
     # A button before a key event by name: a family that has both says Back by its button.
-    act("system_button", "key", Slot("button", "key", choice(_BUTTONS))),
-    act("key", "key", Slot("text", "key")),
+    act("system_button", "key", Argument("button", "key", choice(_BUTTONS))),
+    act("key", "key", Argument("text", "key")),
     act("click", "tap", _POINT),
     act("long_press", "long_press", _POINT, _TIME),
-    act("swipe", "swipe", _POINT, Slot("coordinate2", "coordinate2")),
-    act("type", "type", Slot("text", "text")),
-    end("answer", Slot("text", "answer"), status="success"),
-    act("open", "open_app", Slot("text", "app")),
+    act("swipe", "swipe", _POINT, Argument("coordinate2", "coordinate2")),
+    act("type", "type", Argument("text", "text")),
+    end("answer", Argument("text", "answer"), status="success"),
+    act("open", "open_app", Argument("text", "app")),
     act("wait", "wait", _TIME),
-    end("terminate", Slot("status", "status", default="success")),
+    end("terminate", Argument("status", "status", default="success")),
 )
 _DOES: Final[Mapping[str, str]] = {
     "key": "Perform a key event on the mobile device, by its name in adb's `keyevent` syntax.",

@@ -13,7 +13,7 @@ from typing import Any, Final
 from rlfactory.envs.api.types import CoordinateFrame
 from rlfactory.trainer.dialects.literal_calls import read_call, write_literal
 from rlfactory.trainer.dialects.phone_text import PhoneTextDialect, labelled
-from rlfactory.trainer.dialects.verbs import DIRECTION, POINT, TEXT, Kind, Slot, Unfit, Verbs, act, end
+from rlfactory.trainer.dialects.verbs import DIRECTION, POINT, TEXT, Argument, Kind, Unfit, Verbs, act, end
 
 ACTION, QUOTE = "Action:", "'"
 _TWO_NUMBERS: Final = re.compile(r"\D*?(-?\d{1,9}(?:\.\d{1,9})?)[\s,]+(-?\d{1,9}(?:\.\d{1,9})?)\D*")
@@ -32,18 +32,18 @@ class UiTars(PhoneTextDialect):
     def __init__(self, name: str, frame: CoordinateFrame, shape: str, *, point: str, start: str, end_: str) -> None:
         self.name, self.frame = name, frame
         kind = Kind(f", as in '{shape.format('x', 'y')}'", _read_point, lambda value: shape.format(*POINT.write(value)))
-        at = Slot(point, "coordinate", kind)
+        at = Argument(point, "coordinate", kind)
         self.verbs = Verbs(
             act("click", "tap", at),
             act("long_press", "long_press", at),
-            act("type", "type", Slot("content", "text", TEXT)),
-            act("scroll", "scroll", at, Slot("direction", "direction", DIRECTION)),
-            act("open_app", "open_app", Slot("app_name", "app", TEXT)),
-            act("drag", "drag", Slot(start, "coordinate", kind), Slot(end_, "coordinate2", kind)),
+            act("type", "type", Argument("content", "text", TEXT)),
+            act("scroll", "scroll", at, Argument("direction", "direction", DIRECTION)),
+            act("open_app", "open_app", Argument("app_name", "app", TEXT)),
+            act("drag", "drag", Argument(start, "coordinate", kind), Argument(end_, "coordinate2", kind)),
             act("press_home", "key", key="HOME"),
             act("press_back", "key", key="BACK"),
             act("wait", "wait"),
-            end("finished", Slot("content", "answer", TEXT, default=""), status="success"),
+            end("finished", Argument("content", "answer", TEXT, default=""), status="success"),
         )
         first, second = shape.format("x1", "y1"), shape.format("x2", "y2")
         where = f"{point}='{first}'"

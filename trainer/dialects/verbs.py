@@ -74,7 +74,7 @@ DISTANCE: Final = choice({each: each for each in ("short", "medium", "long")})
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class Argument:
     """One argument of a verb."""
 
     key: str
@@ -94,21 +94,21 @@ class Verb:
     tool: str
     fixed: Mapping[str, JSON]
     """What the verb tells the session by itself."""
-    slots: tuple[Slot, ...]
+    accepted: tuple[Argument, ...]
 
     def takes(self, values: Mapping[str, Any]) -> bool:
-        return all(slot.key in values for slot in self.slots if slot.default is REQUIRED)
+        return all(argument.key in values for argument in self.accepted if argument.default is REQUIRED)
 
     def read(self, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         arguments: dict[str, Any] = dict(self.fixed)
-        for slot in self.slots:
-            if slot.key not in values and slot.default is not REQUIRED:
-                arguments |= {} if slot.default is None else {slot.of: slot.default}
+        for argument in self.accepted:
+            if argument.key not in values and argument.default is not REQUIRED:
+                arguments |= {} if argument.default is None else {argument.of: argument.default}
                 continue
             try:
-                arguments[slot.of] = slot.kind.read(values[slot.key])
+                arguments[argument.of] = argument.kind.read(values[argument.key])
             except (Unfit, KeyError):
-                raise ParseError(f"{self.name} needs {slot.key!r}{slot.kind.hint}") from None
+                raise ParseError(f"{self.name} needs {argument.key!r}{argument.kind.hint}") from None
         if self.tool == FINISH and not arguments.get("answer"):
             arguments.pop("answer", None)
         return self.tool, arguments
@@ -119,25 +119,25 @@ class Verb:
         if any(left.pop(key, None) != value for key, value in self.fixed.items()):
             raise Unfit
         written: dict[str, Any] = {}
-        for slot in self.slots:
-            value = left.pop(slot.of, slot.default)
+        for argument in self.accepted:
+            value = left.pop(argument.of, argument.default)
             if value is REQUIRED:
                 raise Unfit
             if value is not None:
-                written[slot.key] = slot.kind.write(value)
+                written[argument.key] = argument.kind.write(value)
         if left:
             raise Unfit
         return written
 
 
-def act(name: str, action: str, *slots: Slot, **fixed: JSON) -> Verb:
+def act(name: str, action: str, *accepted: Argument, **fixed: JSON) -> Verb:
     """Return a verb for an action of the phone."""
-    return Verb(name, PHONE, {"action": action, **fixed}, slots)
+    return Verb(name, PHONE, {"action": action, **fixed}, accepted)
 
 
-def end(name: str, *slots: Slot, **fixed: JSON) -> Verb:
+def end(name: str, *accepted: Argument, **fixed: JSON) -> Verb:
     """Return a verb that ends the episode."""
-    return Verb(name, FINISH, fixed, slots)
+    return Verb(name, FINISH, fixed, accepted)
 
 
 class Verbs:
@@ -149,7 +149,7 @@ class Verbs:
 
     def keys(self, name: str) -> Sequence[str]:
         """Return what the first verb of this name takes, in order. Raises: ParseError: there is none."""
-        return [slot.key for slot in self._named(name)[0].slots]
+        return [argument.key for argument in self._named(name)[0].accepted]
 
     def read(self, name: object, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return the session's tool and its arguments. Raises: ParseError: an unknown verb, or a wrong value."""

@@ -63,7 +63,6 @@ class Held:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     shown: str = ""
     """Digest of the last screenshot that the model was shown."""
-    total: float = 0.0
 
 
 class Sessions:
@@ -150,7 +149,7 @@ class SessionTool(BaseTool):  # type: ignore[misc]
             if agent_data is not None:
                 agent_data.extra_fields[VOID] = f"{error.reason}: {error}"
             raise
-        self._totals[instance_id] = held.total
+        self._totals[instance_id] = held.session.reward.total
         if agent_data is not None:
             reward = held.session.reward
             agent_data.extra_fields |= {TOTAL: reward.total, SUCCESS: reward.success, OVER: held.session.over}
@@ -186,14 +185,13 @@ class SessionTool(BaseTool):  # type: ignore[misc]
             return ToolResponse(text=f"not run: the episode is {session.state}"), 0.0, {"status": "cancelled"}
         result = await session.step([ToolCall(id="0", name=self.name, arguments=parameters)])
         (only,) = result.results
-        gained, held.total = result.reward.total - held.total, result.reward.total
         text = only.text if only.status is ToolStatus.OK else f"{only.status}: {only.text}"
         image = result.observation.image
         metrics = {"status": only.status.value, "seconds": only.duration_s}
         if not self._settings.images or image is None or image.digest == held.shown:
-            return ToolResponse(text=text), gained, metrics
+            return ToolResponse(text=text), session.gained, metrics
         held.shown = image.digest
-        return ToolResponse(text=text, image=[picture(image)]), gained, metrics
+        return ToolResponse(text=text, image=[picture(image)]), session.gained, metrics
 
 
 @register("session_tools")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -22,6 +23,10 @@ from rlfactory.envs.tools.runtime.threads import in_thread
 JUDGE: Final = Path(__file__).with_name("judge.py")
 INTERPRETERS: Final = (".venv/bin/python", "venv/bin/python", "../venv/bin/python", "../.venv/bin/python")
 """Where a checkout's own interpreter is looked for."""
+START_TIMEOUT_S: Final = 120.0
+"""For its interpreter, which imports AndroidWorld."""
+DRAW_TIMEOUT_S: Final = 60.0
+"""For what needs no phone."""
 _SMALL: Final = ImageSpec(max_pixels=4096)
 """A look for the tree's sake."""
 _FLAGS: Final = ("checkable", "checked", "clickable", "enabled", "focusable", "focused", "long_clickable", "password")
@@ -58,43 +63,34 @@ class AndroidWorld:
     def list(self) -> dict[str, dict[str, Any]]:
         """Return template, complexity and apps of each task, by name. Raises: TaskError: it does not start."""
         try:
-            return dict(self._request({"do": "list"}, _no_phone))
+            return dict(self._request({"do": "list"}, _no_phone, DRAW_TIMEOUT_S))
         except JudgeError as error:
             raise TaskError(str(error)) from None
 
     def draw(self, task: str, seed: int) -> dict[str, Any]:
         """Return a task's goal and parameters, and the answer expected where it is a question."""
-        return dict(self._request({"do": "draw", "task": task, "seed": seed}, _no_phone))
+        return dict(self._request({"do": "draw", "task": task, "seed": seed}, _no_phone, DRAW_TIMEOUT_S))
 
     async def on(self, device: Device, request: dict[str, Any], *, timeout_s: float) -> dict[str, Any]:
         """Let AndroidWorld's code work on a phone, and return its answer.
 
-        Raises: JudgeError: its code failed. DeviceError: the phone did.
+        Raises: JudgeError: its code failed, or took longer. DeviceError: the phone did.
         """
         asked = partial(_on_device, device, asyncio.get_running_loop(), timeout_s)
-        return dict(await in_thread(lambda: self._request(request, asked)))
+        return dict(await in_thread(lambda: self._request(request, asked, timeout_s)))
 
     # --- the conversation --------------------------------------------------------------------------------------------
 
-    def _request(self, request: dict[str, Any], asked: Asked) -> Any:
+    def _request(self, request: dict[str, Any], asked: Asked, timeout_s: float) -> Any:
         with self._lock:
+            process = self._process = self._process or self._start()
             try:
-                return self._converse(request, asked)
-            except BaseException as error:
-                if not isinstance(error, JudgeError):
-                    self.close()  # in the middle of a conversation: the next one starts afresh
+                with _deadline(process, timeout_s):
+                    reply = _converse(process, request, asked)
+            except BaseException:
+                self.close()  # in the middle of a conversation: the next one starts afresh
                 raise
-
-    def _converse(self, request: dict[str, Any], asked: Asked) -> Any:
-        process = self._process or self._start()
-        self._process = process
-        message = request
-        while True:
-            _send(process, message)
-            reply = _receive(process)
-            if "ask" not in reply:
-                return _answer(reply)
-            message = asked(reply)
+            return _answer(reply)
 
     def _start(self) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -106,11 +102,47 @@ class AndroidWorld:
             bufsize=1,
         )
         try:
-            _answer(_receive(process))
+            with _deadline(process, START_TIMEOUT_S):
+                _answer(_receive(process))
         except JudgeError as error:
             process.communicate()
             raise JudgeError(f"AndroidWorld does not start with {self.interpreter}: {error}") from None
         return process
+
+
+@contextmanager
+def _deadline(process: subprocess.Popen[str], timeout_s: float) -> Iterator[None]:
+    """End a process whose answer does not come in time: who waits for it finds its output closed.
+
+    Raises: JudgeError: the time was over.
+    """
+    over = threading.Event()
+
+    def end() -> None:
+        over.set()
+        process.kill()
+
+    timer = threading.Timer(timeout_s, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except JudgeError:
+        if over.is_set():
+            raise JudgeError(f"AndroidWorld's code did not answer within {timeout_s:g} seconds") from None
+        raise
+    finally:
+        timer.cancel()
+
+
+def _converse(process: subprocess.Popen[str], request: dict[str, Any], asked: Asked) -> dict[str, Any]:
+    message = request
+    while True:
+        _send(process, message)
+        reply = _receive(process)
+        if "ask" not in reply:
+            return reply
+        message = asked(reply)
 
 
 def _send(process: subprocess.Popen[str], message: dict[str, Any]) -> None:

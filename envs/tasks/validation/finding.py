@@ -61,7 +61,7 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Policy:
+class ValidationPolicy:
     """What fails, what warns, and what is allowed for a reason; `policy.yaml` beside this is the one that ships."""
 
     warns: frozenset[str] = frozenset()
@@ -87,12 +87,12 @@ class Policy:
         return Finding(task=task, rule=rule, status=status if evidence else Status.PASSED, evidence=evidence)
 
 
-def read_policy(path: Path | None = None) -> Policy:
+def read_policy(path: Path | None = None) -> ValidationPolicy:
     """Return the policy of a YAML file, by default the one that ships. Raises: TaskError: the file is none."""
     place = path or Path(__file__).with_name("policy.yaml")
     try:
         value: Any = read_table(str(place), place.name)
-        return Policy(
+        return ValidationPolicy(
             warns=frozenset(value.get("warns") or ()),
             allowed=value.get("allowed") or {},
             chance=value.get("chance") or {},

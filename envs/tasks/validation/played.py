@@ -9,7 +9,7 @@ from typing import Final
 from rlfactory.envs.api.errors import EpisodeOver
 from rlfactory.envs.api.types import EpisodeState, SessionOptions, Split, ToolCall
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.client.oracle import EpisodeRecord, play
+from rlfactory.envs.client.oracle import OracleEpisode, play
 from rlfactory.envs.tasks.registry import WORLDS, TaskRegistry
 from rlfactory.envs.tasks.task import Task
 from rlfactory.envs.tasks.validation.finding import Level, Rule
@@ -42,25 +42,25 @@ class Case:
     """Of another service, in another process."""
     chance: float
     """How often one wins who does not look."""
-    records: dict[tuple[Split, int], EpisodeRecord] = field(default_factory=dict)
+    records: dict[tuple[Split, int], OracleEpisode] = field(default_factory=dict)
 
     @property
     def first_split(self) -> Split:
         return self.template.splits[0]
 
-    async def record(self, split: Split, seed: int) -> EpisodeRecord:
+    async def record(self, split: Split, seed: int) -> OracleEpisode:
         """Return the oracle's episode, played once. Raises: InfrastructureError, EnvironmentFault."""
         if (split, seed) not in self.records:
             self.records[split, seed] = await self._play(self.client, split, seed)
         return self.records[split, seed]
 
-    async def _play(self, client: EnvClient, split: Split, seed: int) -> EpisodeRecord:
+    async def _play(self, client: EnvClient, split: Split, seed: int) -> OracleEpisode:
         return await play(client, self.template.name, seed=seed, split=split, options=OPTIONS, registry=self.registry)
 
-    async def again(self, split: Split, seed: int) -> EpisodeRecord:
+    async def again(self, split: Split, seed: int) -> OracleEpisode:
         return await self._play(self.other, split, seed)
 
-    async def every_record(self) -> list[EpisodeRecord]:
+    async def every_record(self) -> list[OracleEpisode]:
         """Return the oracle's episodes that the checks look at."""
         return [await self.record(split, seed) for split in self.template.splits for seed in range(2)]
 

@@ -13,7 +13,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
 from rlfactory.envs.adapters.mcp_server import EnvironmentServer
-from rlfactory.envs.client import EnvClient
+from rlfactory.envs.client import ClientConfig, EnvClient, RetryPolicy
 
 COMMAND = ("-c", "from rlfactory.envs.adapters.cli import app; app()", "mcp")
 
@@ -117,7 +117,7 @@ async def test_over_http_it_says_where_it_listens(serve, program):
 
 async def test_a_service_that_is_gone_is_told(serve):
     async with serve() as (service, _):
-        client = EnvClient(service.address)
+        client = EnvClient(service.address, config=ClientConfig(retry=RetryPolicy(patience_s=0.5)))
         await client.__aenter__()
     async with EnvironmentServer(client) as adapter, Client(adapter.server) as player:
         result = await player.call_tool("begin", {"task": "bench.talk"})

@@ -44,6 +44,8 @@ class CreateFile:
     def tear_down(self, env):
         env.adb(["shell", "rm", "-r", "/sdcard/Here"])
 def _instantiate_task(kind, seed, env):
+    while seed == 666:
+        pass
     random.seed(seed)
     return kind({"name": f"note{random.randint(0, 9999)}", "seed": seed})
 """,
@@ -131,6 +133,15 @@ def test_its_code_sets_a_phone_up_and_judges_it(world: AndroidWorld) -> None:
 def test_what_its_code_raises_is_told_and_the_next_request_works(world: AndroidWorld) -> None:
     with pytest.raises(JudgeError, match="KeyError"):
         world.draw("NoSuchTask", 1)
+    assert world.draw("CreateFile", 1)["goal"].startswith("Create note")
+
+
+def test_code_that_hangs_costs_one_request(world: AndroidWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.list()  # it has started
+    monkeypatch.setattr("rlfactory.envs.tasks.android_world.checkout.DRAW_TIMEOUT_S", 0.2)
+    with pytest.raises(JudgeError, match=r"did not answer within 0\.2 seconds"):
+        world.draw("CreateFile", 666)
+    monkeypatch.undo()
     assert world.draw("CreateFile", 1)["goal"].startswith("Create note")
 
 

@@ -13,17 +13,17 @@ from rlfactory.envs.api.types import ToolStatus
 from rlfactory.envs.tools.finish import FinishTool
 from rlfactory.envs.tools.phone import PhoneTool
 from rlfactory.envs.tools.runtime.executor import NOT_RUN, Executor, shorten
-from rlfactory.envs.tools.tool import ToolContext, TurnRecord
+from rlfactory.envs.tools.tool import ToolContext, TurnNotes
 
 
 @pytest.fixture
-def record():
-    return TurnRecord()
+def notes():
+    return TurnNotes()
 
 
 @pytest.fixture
-def executor(bench_tools, record):
-    context = ToolContext(record=record)
+def executor(bench_tools, notes):
+    context = ToolContext(notes=notes)
     return Executor({name: bench_tools.get(name)(context) for name in bench_tools}, max_output_chars=100)
 
 
@@ -69,7 +69,7 @@ async def test_what_waits_behind_a_hung_call_is_not_run(executor, call, bench):
     assert "later" not in bench.log
 
 
-async def test_finish_waits_for_what_is_before_it_and_cancels_what_is_behind(executor, call, bench, record):
+async def test_finish_waits_for_what_is_before_it_and_cancels_what_is_behind(executor, call, bench, notes):
     calls = [
         call("free", do="wait", text="first", id="0"),
         call("finish", id="1"),
@@ -77,13 +77,13 @@ async def test_finish_waits_for_what_is_before_it_and_cancels_what_is_behind(exe
     ]
     run = asyncio.create_task(executor.run(calls, timeout_s=5))
     await bench.until(lambda: bool(bench.log))
-    assert record.ending is None
+    assert notes.ending is None
     bench.gate.set()
     results = await run
     assert [each.status for each in results] == [ToolStatus.OK, ToolStatus.OK, ToolStatus.CANCELLED]
     assert results[2].text == NOT_RUN
     assert bench.log == ["begin first", "first"]
-    assert record.ending is not None
+    assert notes.ending is not None
 
 
 async def test_infrastructure_failure_cancels_the_other_calls_and_is_raised_as_itself(executor, call, bench):
