@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, dataclass_transform
+from typing import TYPE_CHECKING, ClassVar, Protocol, dataclass_transform
 
 from rlfactory.emulators.simulator.view.widgets import Dialog, Menu, Widget
 
@@ -79,6 +79,13 @@ class Activity(_State):
         return False
 
 
+class Stored(Protocol):
+    """What an app keeps on the phone: a table, for one."""
+
+    def ensure(self, system: System) -> None:
+        """Make it, unless it is there."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class App:
     """An installed package."""
@@ -104,6 +111,8 @@ class App:
     """Broadcast action -> what answers it."""
     uses_permissions: tuple[str, ...] = ()
     """Runtime permissions that it may be granted, without the prefix `android.permission.`."""
+    tables: tuple[Stored, ...] = ()
+    """Made when the app's process starts, if they are not there."""
 
     def install(self, system: System) -> None:
         """Create the app's files and databases, as after `pm clear`. The default makes an empty data folder."""
@@ -117,3 +126,5 @@ class App:
 
     def on_launch(self, system: System) -> None:
         """Called when the app's process starts: re-create whatever was deleted under /data/data."""
+        for table in self.tables:
+            table.ensure(system)

@@ -69,9 +69,6 @@ class ItemProvider(TableProvider):
 
 
 class _Shelf(App):
-    def on_launch(self, system: System) -> None:
-        ITEMS.ensure(system)
-
     def furnish(self, system: System) -> None:
         for seed in SEEDS:
             ITEMS.insert(system, seed)
@@ -84,5 +81,6 @@ APP: Final = _Shelf(
     color="#5D4037",
     activities=(MainActivity, ItemPage, ItemForm),
     providers=(ItemProvider(),),
+    tables=(ITEMS,),
     system=False,
 )

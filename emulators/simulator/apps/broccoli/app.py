@@ -93,12 +93,7 @@ class MainActivity(RecordList):
         )
 
 
-class _Broccoli(App):
-    def on_launch(self, system: System) -> None:
-        RECIPES.ensure(system)
-
-
-BROCCOLI = _Broccoli(
+BROCCOLI = App(
     package=PACKAGE,
     label="Broccoli",
     icon="chef-hat",
@@ -106,5 +101,6 @@ BROCCOLI = _Broccoli(
     activities=(MainActivity, RecipePage, RecipeForm),
     version_name="1.2.6",
     version_code=1_020_600,
+    tables=(RECIPES,),
     system=False,
 )

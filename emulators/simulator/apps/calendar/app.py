@@ -248,12 +248,7 @@ def _times(system: System, row: Record) -> str:
     return first if start == end else f"{first} - {last}"
 
 
-class _Calendar(App):
-    def on_launch(self, system: System) -> None:
-        EVENTS.ensure(system)
-
-
-CALENDAR = _Calendar(
+CALENDAR = App(
     package=PACKAGE,
     label="Simple Calendar Pro",
     icon="calendar-month",
@@ -261,6 +256,7 @@ CALENDAR = _Calendar(
     activities=(MainActivity, EventPage, EventForm),
     version_name="6.22.1",
     version_code=238,
+    tables=(EVENTS,),
     system=False,
     uses_permissions=("READ_CALENDAR", "WRITE_CALENDAR", "POST_NOTIFICATIONS"),
     filters={"android.intent.action.VIEW content://com.android.calendar": MainActivity},

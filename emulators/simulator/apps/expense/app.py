@@ -117,12 +117,7 @@ class MainActivity(RecordList):
         )
 
 
-class _Expense(IntroducedApp):
-    def on_launch(self, system: System) -> None:
-        EXPENSES.ensure(system)
-
-
-EXPENSE = _Expense(
+EXPENSE = IntroducedApp(
     package=PACKAGE,
     label="Pro Expense",
     icon="wallet",
@@ -130,6 +125,7 @@ EXPENSE = _Expense(
     activities=(MainActivity, DetailPage, EntryForm),
     version_name="1.0.0-beta11",
     version_code=11,
+    tables=(EXPENSES,),
     system=False,
     first_run=_FIRST_RUN,
 )

@@ -200,13 +200,7 @@ class MainActivity(RecordList):
         return super().on_back(system)
 
 
-class _Joplin(App):
-    def on_launch(self, system: System) -> None:
-        NOTES.ensure(system)
-        FOLDERS.ensure(system)
-
-
-JOPLIN = _Joplin(
+JOPLIN = App(
     package=PACKAGE,
     label="Joplin",
     icon="notebook",
@@ -214,6 +208,7 @@ JOPLIN = _Joplin(
     activities=(MainActivity, NotePage, NoteForm),
     version_name="2.14.9",
     version_code=2_097_740,
+    tables=(NOTES, FOLDERS),
     system=False,
     uses_permissions=("ACCESS_COARSE_LOCATION", "ACCESS_FINE_LOCATION"),
 )

@@ -126,13 +126,7 @@ def _scanned(system: System, intent: Intent) -> BroadcastResult:
     return BroadcastResult()
 
 
-class _Music(IntroducedApp):
-    def on_launch(self, system: System) -> None:
-        for table in (SONGS, PLAYLISTS, QUEUE):
-            table.ensure(system)
-
-
-RETRO_MUSIC = _Music(
+RETRO_MUSIC = IntroducedApp(
     package=PACKAGE,
     label="Retro Music",
     icon="music",
@@ -140,6 +134,7 @@ RETRO_MUSIC = _Music(
     activities=(MainActivity,),
     version_name="6.1.0",
     version_code=10_603,
+    tables=(SONGS, PLAYLISTS, QUEUE),
     system=False,
     receivers={"android.intent.action.MEDIA_SCANNER_SCAN_FILE": _scanned},
     uses_permissions=("READ_MEDIA_AUDIO", "POST_NOTIFICATIONS"),

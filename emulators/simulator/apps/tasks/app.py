@@ -176,12 +176,7 @@ def _clock(system: System, row: Record) -> str:
     return f"{when:%H:%M}" if row["dueDate"] and (when.hour, when.minute) != (0, 0) else ""
 
 
-class _Tasks(App):
-    def on_launch(self, system: System) -> None:
-        TASKS.ensure(system)
-
-
-TASKS_ORG = _Tasks(
+TASKS_ORG = App(
     package=PACKAGE,
     label="Tasks",
     icon="check-circle",
@@ -189,5 +184,6 @@ TASKS_ORG = _Tasks(
     activities=(MainActivity, TaskPage, TaskForm),
     version_name="13.6.5",
     version_code=130_605,
+    tables=(TASKS,),
     system=False,
 )

@@ -129,12 +129,7 @@ class TrackListActivity(RecordList):
         )
 
 
-class _Tracks(App):
-    def on_launch(self, system: System) -> None:
-        TRACKS.ensure(system)
-
-
-OPEN_TRACKS = _Tracks(
+OPEN_TRACKS = App(
     package=PACKAGE,
     label="OpenTracks",
     icon="run",
@@ -142,6 +137,7 @@ OPEN_TRACKS = _Tracks(
     activities=(TrackListActivity, TrackPage, TrackForm),
     version_name="4.9.7",
     version_code=5705,
+    tables=(TRACKS,),
     system=False,
     uses_permissions=("ACCESS_COARSE_LOCATION", "ACCESS_FINE_LOCATION", "POST_NOTIFICATIONS"),
 )
