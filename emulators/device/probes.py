@@ -23,7 +23,7 @@ class Probe:
     parse: Callable[[str], Mapping[str, str]]
     """Of what the command printed. Never raises: what cannot be read adds no keys."""
     reads: str = ""
-    """The file or folder that the command's output follows from alone; "" for more than files."""
+    """What its output follows from alone: a file or folder, `settings NAMESPACE`, `foreground`; "" for more."""
 
 
 def record(**fields: Any) -> str:
@@ -62,7 +62,7 @@ def _settings(namespace: str) -> Probe:
                 found[key] += "\n" + line
         return found
 
-    return Probe(f"settings-{namespace}", f"settings list {namespace}", parse)
+    return Probe(f"settings-{namespace}", f"settings list {namespace}", parse, f"settings {namespace}")
 
 
 def _parse_folders(output: str) -> dict[str, str]:
@@ -348,6 +348,6 @@ PROBES: Final = (
         _parse_sms,
         "/data/data/com.android.providers.telephony",
     ),
-    Probe("foreground", "dumpsys activity activities | grep -m 1 ResumedActivity", _parse_foreground),
+    Probe("foreground", "dumpsys activity activities | grep -m 1 ResumedActivity", _parse_foreground, "foreground"),
     Probe("now", "date '+%Y-%m-%d %H:%M:%S'; uptime -s", _parse_times_of_phone),
 )

@@ -56,7 +56,7 @@ class DirectDevice:
         self._snapshots = snapshots
         self._sequence = itertools.count(1)
         self._parts: dict[str, tuple[object, DeviceState]] = {}
-        """By part of the state: the files that it was read from, and its keys."""
+        """By part of the state: what it was read from, and its keys."""
         self._read: Sequence[DeviceState | None] = (None,) * len(PROBES)
         """The parts of `_state`."""
         self._state: DeviceState = {}
@@ -239,13 +239,25 @@ class DirectDevice:
         return self._state
 
     def _part(self, probe: Probe) -> DeviceState:
-        """Return the keys of a part of the state; not read again while its files are the same."""
+        """Return the keys of a part of the state; not read again while what it reads is the same."""
         known, part = self._parts.get(probe.name, (None, {}))
-        read = self.phone.system.files.identity(probe.reads) if probe.reads else None
-        if read is None or read is not known:
+        read = self._read_by(probe)
+        if read is None or read != known:
             part = parse_part(probe.name, self.phone.shell(probe.command).stdout.decode(errors="replace"))
             self._parts[probe.name] = read, part
         return part
+
+    def _read_by(self, probe: Probe) -> object:
+        """Return what a part is read from, to be compared; None for more than can be told."""
+        match probe.reads.split():
+            case []:
+                return None
+            case ["foreground"]:
+                return self.phone.foreground
+            case ["settings", namespace]:
+                return self.phone.state.settings.table(namespace)
+            case _:
+                return self.phone.system.files.identity(probe.reads)
 
 
 class DirectSource:

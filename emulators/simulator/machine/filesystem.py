@@ -119,8 +119,8 @@ class FileTree:
         return self._get(path).bytes
 
     def identity(self, path: str) -> object:
-        """Return an object that is the same as long as nothing at or below `path` changed (None: no such path)."""
-        return self._find(path)
+        """Return an object that is the same as long as nothing at or below `path` changed; "" where there is none."""
+        return self._find(path) or ""
 
     def digest(self) -> str:
         """Return a hash of everything in the tree: names, contents, owners, modes, times."""

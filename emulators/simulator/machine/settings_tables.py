@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -97,28 +98,28 @@ MAX_KEYS: Final = 4_096
 
 
 class SettingsTables:
-    """The settings tables; values are strings, as on a phone.
+    """The settings tables; values are strings, as on a phone. A table is made anew by each change, so copies share it.
 
     Raises: ValueError: unknown namespace, an empty or huge key or value, too many keys.
     """
 
-    def __init__(self, tables: dict[str, dict[str, str]] | None = None) -> None:
-        self._tables = tables or {name: dict(DEFAULTS[name]) for name in NAMESPACES}
+    def __init__(self, tables: Mapping[str, Mapping[str, str]] = DEFAULTS) -> None:
+        self._tables = dict(tables)
 
     def get(self, namespace: str, key: str, default: str = "") -> str:
-        return self._table(namespace).get(key, default)
+        return self.table(namespace).get(key, default)
 
     def flag(self, namespace: str, key: str) -> bool:
         """Tell whether the value is a number other than 0."""
         return self.get(namespace, key, "0") not in {"0", "", "null", "false"}
 
     def put(self, namespace: str, key: str, value: str) -> None:
-        table = self._table(namespace)
+        table = self.table(namespace)
         if not key or len(key) > 256:
             raise ValueError(f"bad settings key {key[:40]!r}")
         if len(value) > MAX_VALUE_CHARS or len(table) >= MAX_KEYS:
             raise ValueError(f"the settings table {namespace!r} has no room for {key!r}")
-        table[key] = value
+        self._tables[namespace] = {**table, key: value}
 
     @property
     def brightness(self) -> float:
@@ -132,16 +133,19 @@ class SettingsTables:
 
     def delete(self, namespace: str, key: str) -> bool:
         """Remove a key and tell whether it was there."""
-        return self._table(namespace).pop(key, None) is not None
+        table = self.table(namespace)
+        self._tables[namespace] = {each: value for each, value in table.items() if each != key}
+        return key in table
 
     def items(self, namespace: str) -> list[tuple[str, str]]:
         """Return keys and values, sorted by key."""
-        return sorted(self._table(namespace).items())
+        return sorted(self.table(namespace).items())
 
     def copy(self) -> SettingsTables:
-        return SettingsTables({name: dict(table) for name, table in self._tables.items()})
+        return SettingsTables(self._tables)
 
-    def _table(self, namespace: str) -> dict[str, str]:
+    def table(self, namespace: str) -> Mapping[str, str]:
+        """Return the table as it is now; it does not change."""
         try:
             return self._tables[namespace]
         except KeyError:

@@ -125,6 +125,8 @@ def lay_out(widget: w.Widget, limits: Limits, context: Context) -> Node:
 
 
 def _own_limits(widget: w.Widget, limits: Limits, context: Context) -> Limits:
+    if widget.width == widget.height == "wrap" and not widget.min_height:
+        return limits  # most widgets
     min_w, max_w, min_h, max_h = limits
     if widget.width == "fill":
         min_w = max_w if max_w < UNBOUNDED // 2 else min_w

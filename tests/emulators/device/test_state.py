@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -11,10 +12,13 @@ from hypothesis import strategies as st
 
 from rlfactory.emulators.device.probes import record
 from rlfactory.emulators.device.state import PROBE, Change, DeviceState, diff, digest, parse_probe
+from rlfactory.emulators.simulator.machine.snapshots import SnapshotStore
 from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
+from rlfactory.emulators.sources.direct import DirectDevice
 
 HOME = "com.google.android.apps.nexuslauncher/.NexusLauncherActivity"
 SETTINGS = "com.android.settings/.Settings"
+PAIRED = "/data/misc/bluedroid/bt_config.xml"
 HELLO_MD5 = hashlib.md5(b"hello\n").hexdigest()
 
 
@@ -74,6 +78,25 @@ def data(number: int, kind: str, **cells: str) -> str:
     """Return the command that adds a row to a contact."""
     binds = "".join(f" --bind {name}:s:'{value}'" for name, value in cells.items())
     return f"{INSERT}/data --bind raw_contact_id:i:{number} --bind mimetype:s:vnd.android.cursor.item/{kind}{binds}"
+
+
+def test_parts_that_are_not_read_again_are_as_they_would_be_read(phone: Phone) -> None:
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        device = DirectDevice(phone, executor=executor, snapshots=SnapshotStore())
+        first, snapshot = device.read_state(), phone.snapshot()
+        for command in (
+            "settings put system screen_brightness 9",
+            "settings delete system screen_brightness",
+            "cmd connectivity airplane-mode enable",
+            f"am start -n {SETTINGS}",
+            f'mkdir -p /data/misc/bluedroid; echo \'<map><int name="paired" value="1" /></map>\' > {PAIRED}',
+            f"rm {PAIRED}",
+        ):
+            assert phone.shell(command).exit_code == 0
+            changed = read(phone)
+            assert diff(first, changed) and diff(device.read_state(), changed) == ()
+        phone.restore(snapshot)
+        assert diff(device.read_state(), first) == ()
 
 
 def test_contacts_are_read_whole_and_numbered(phone: Phone) -> None:
