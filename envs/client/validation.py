@@ -58,7 +58,7 @@ class Validation:
     levels: Collection[Level] = tuple(Level)
     clients: tuple[EnvClient, EnvClient] | None = None
     """Of two services that offer the registry's tasks; None where only the static level is asked for."""
-    at_once: int = 2
+    at_once: int = 4
     """Templates."""
 
     async def of(
@@ -67,13 +67,15 @@ class Validation:
         """Return a finding for each template and check, in order; `told` hears each template that is done."""
         places = asyncio.Semaphore(self.at_once)
 
-        async def one(template: type[Task]) -> list[Finding]:
+        async def one(number: int, template: type[Task]) -> list[Finding]:
             async with places:
-                findings = [*self._static(template), *await self._played(template)]
+                # By turns: each service has a processor of its own.
+                clients = self.clients if number % 2 or self.clients is None else self.clients[::-1]
+                findings = [*self._static(template), *await self._played(template, clients)]
                 told(template.name)
                 return findings
 
-        done = await asyncio.gather(*map(one, templates))
+        done = await asyncio.gather(*(one(number, template) for number, template in enumerate(templates)))
         return [finding for findings in done for finding in findings]
 
     def _static(self, template: type[Task]) -> list[Finding]:
@@ -89,11 +91,11 @@ class Validation:
             findings.append(self.policy.judge(template.name, rule, evidence))
         return findings
 
-    async def _played(self, template: type[Task]) -> list[Finding]:
+    async def _played(self, template: type[Task], clients: tuple[EnvClient, EnvClient] | None) -> list[Finding]:
         wanted = [(rule, check) for rule, check in PLAYED if rule.level in self.levels]
-        if not wanted or self.clients is None:
+        if not wanted or clients is None:
             return []
-        client, other = self.clients
+        client, other = clients
         case = Case(
             template=template,
             registry=self.registry,

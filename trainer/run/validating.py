@@ -21,7 +21,8 @@ from rlfactory.tables import print_table
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 
 __all__ = ["Level", "Status", "ValidateConfig", "as_html", "as_json", "show", "validate"]
-AT_ONCE: Final = 2
+AT_ONCE: Final = 4
+"""Templates: each of two services plays two, and some episodes again for the other."""
 COLORS: Final = {
     Status.PASSED: "green",
     Status.ALLOWED: "cyan",
@@ -49,7 +50,7 @@ async def validate(config: ValidateConfig, *, quiet: bool = False) -> list[Findi
     """
     wanted = chosen(config.targets)
     policy = read_policy(config.policy)
-    phones = AT_ONCE if any(task.needs_device for task in wanted.templates) else 0
+    phones = AT_ONCE // 2 + 1 if any(task.needs_device for task in wanted.templates) else 0
     bar = Progress(
         *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()),
         console=Console(stderr=True),

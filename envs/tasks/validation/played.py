@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rlfactory.envs.api.errors import EpisodeOver
-from rlfactory.envs.api.types import EpisodeState, SessionOptions, Split, ToolCall
+from rlfactory.envs.api.types import MAX_CALLS, EpisodeState, SessionOptions, Split, ToolCall
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import OracleEpisode, play
 from rlfactory.envs.tasks.registry import WORLDS, TaskRegistry
@@ -19,7 +19,7 @@ OPTIONS: Final = SessionOptions(with_tree=True, max_pixels=20_000)
 SPARE: Final = 1.5
 """The limit of turns, in calls of the oracle."""
 IDLE_SEEDS: Final = range(1000, 1020)
-UNSEEN: Final = SessionOptions(with_image=False)
+UNSEEN: Final = SessionOptions(with_image=False, max_pixels=OPTIONS.max_pixels)
 LEARNT: Final = range(3)
 HELD_OUT: Final = range(2000, 2008)
 MANY_HELD_OUT: Final = range(2000, 2020)
@@ -64,23 +64,25 @@ class Case:
         """Return the oracle's episodes that the checks look at."""
         return [await self.record(split, seed) for split in self.template.splits for seed in range(2)]
 
-    async def reward_of(self, moves: Iterable[Sequence[ToolCall]], seed: int) -> float:
-        """Return what these moves earn, whatever the screen shows."""
+    async def reward_of(self, moves: Sequence[ToolCall], seed: int) -> float:
+        """Return what these moves earn, whatever the screen shows: in few turns, for nobody looks between them."""
         async with self.client.session(
             self.template.name, seed=seed, split=self.first_split, options=UNSEEN
         ) as session:
-            for calls in moves:
+            for first in range(0, len(moves), MAX_CALLS):
                 if session.state is not EpisodeState.RUNNING:
                     break
                 try:
-                    await session.step(calls)
+                    await session.step(moves[first : first + MAX_CALLS])
                 except EpisodeOver:
                     break
             return session.reward.total
 
     async def wins_of(self, learnt: int, seeds: Iterable[int]) -> int:
         """Return how many episodes the oracle's moves of another win, played without looking."""
-        moves = [step.calls for step in (await self.record(self.first_split, learnt)).steps]
+        record = await self.record(self.first_split, learnt)
+        calls = [call for step in record.steps for call in step.calls]
+        moves = [replace(call, id=str(number)) for number, call in enumerate(calls)]
         return sum([await self.reward_of(moves, seed) >= 1.0 for seed in seeds])
 
     async def wins_of_same_goals(self, seeds: Iterable[int]) -> int:
@@ -181,7 +183,7 @@ async def keeps_its_secret(case: Case) -> str:
 
 
 async def idle_loses(case: Case) -> str:
-    ending = ([ToolCall(id="0", name="finish", arguments={"status": "success"})],)
+    ending = (ToolCall(id="0", name="finish", arguments={"status": "success"}),)
     won = sum([await case.reward_of(ending, seed) >= 1.0 for seed in IDLE_SEEDS])
     return f"finishing at once wins {won} of {len(IDLE_SEEDS)}" if case.too_often(won, len(IDLE_SEEDS)) else ""
 
