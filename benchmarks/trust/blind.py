@@ -4,29 +4,41 @@ one answer, always given."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import itertools
+import math
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.trust.check import Check, Figure, Finding, Size
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.validation import ValidationPolicy, read_policy
-from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.registry import WORLDS, TaskRegistry
 from rlfactory.envs.tasks.suites import SHIPPED_TASKS, default_registry
 from rlfactory.envs.tasks.task import Task
-from rlfactory.envs.tasks.validation.played import LEARNT, Case
+from rlfactory.envs.tasks.validation.played import Case
 from rlfactory.envs.tasks.validation.static import best_constant, drawing
 from rlfactory.trainer.record.evaluate import bounded
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 
 CONCURRENCY: Final = 4
-HELD_OUT: Final = range(30_000, 30_020)
-OF_TWO: Final = range(30_000, 30_080)
-"""Where chance wins often, fewer would say little."""
+LEARNT: Final = range(10)
+FIRST_HELD_OUT: Final = 30_000
+ROUND: Final = 60
+MOST_PLAYED: Final = 600
+"""Episodes: at least a round, and on until chance explains no more than what is allowed, or so many are played."""
+DEVIATIONS: Final = 2.0
+OTHER_WORLDS: Final = (0, 2, 3)
+"""In which a goal is played by the moves that win it in world 1."""
 MAX_BLIND: Final = 0.05
 MAX_BINARY: Final = 0.55
 MAX_CONSTANT: Final = 0.10
 LEAST_SPARE: Final = 1.5
+
+
+def most_of(*, is_binary: bool) -> float:
+    """Return the share of episodes that may be won unseen."""
+    return MAX_BINARY if is_binary else MAX_BLIND
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +55,7 @@ class Shares:
 
     @property
     def faults(self) -> list[str]:
-        most = MAX_BINARY if self.is_binary else MAX_BLIND
+        most = most_of(is_binary=self.is_binary)
         told = [
             f"{self.name}: {how} wins {share:.1%} unseen, more than {most:.0%}"
             for how, share in (("what won elsewhere", self.blind), ("the same goal elsewhere", self.sightless))
@@ -53,12 +65,34 @@ class Shares:
         return [*told, *([short] if self.turns_spare < LEAST_SPARE else [])]
 
 
+def moves_of_others() -> Iterator[tuple[int, int]]:
+    """Yield seeds: of which the moves are, on which they are played."""
+    return zip(itertools.cycle(LEARNT), itertools.count(FIRST_HELD_OUT), strict=False)
+
+
+def moves_of_other_worlds() -> Iterator[tuple[int, int]]:
+    """Yield seeds of one goal: of the world in which its moves win, of the one in which they are played."""
+    goals = itertools.count(FIRST_HELD_OUT)
+    return ((WORLDS + goal, world * WORLDS + goal) for goal in goals for world in OTHER_WORLDS)
+
+
+async def share_won(case: Case, tried: Iterable[tuple[int, int]]) -> float:
+    """Return the share of episodes won unseen by the moves of the first seed of each pair on the second."""
+    most, won, share = most_of(is_binary=bool(case.chance)), 0, 0.0
+    for played, (learnt, seed) in enumerate(itertools.islice(tried, MOST_PLAYED), 1):
+        won += await case.wins_of(learnt, (seed,))
+        share = won / played
+        if played % ROUND == 0 and share + DEVIATIONS * math.sqrt(share * (1 - share) / played) <= most:
+            break
+    return share
+
+
 async def play(case: Case, policy: ValidationPolicy) -> Shares:
     """Raises: AssertionError: the oracle fails."""
-    name, seeds = case.template.name, OF_TWO if case.chance else HELD_OUT
-    blind = sum([await case.wins_of(learnt, seeds) for learnt in LEARNT]) / len(LEARNT)
+    name = case.template.name
+    blind = await share_won(case, moves_of_others())
     needs_sight = case.has_worlds and not policy.reason("sightless", name)
-    sightless = await case.wins_of_same_goals(seeds) if needs_sight else 0
+    sightless = await share_won(case, moves_of_other_worlds()) if needs_sight else 0.0
     stuck = [record.stuck or f"seed {record.seed}" for record in case.records.values() if not record.reward.success]
     if stuck:
         raise AssertionError(f"{name}: the oracle fails: {stuck[0]}")
@@ -66,8 +100,8 @@ async def play(case: Case, policy: ValidationPolicy) -> Shares:
     return Shares(
         name=name,
         is_binary=bool(case.chance),
-        blind=blind / len(seeds),
-        sightless=sightless / len(seeds),
+        blind=blind,
+        sightless=sightless,
         turns_spare=LEAST_SPARE if policy.reason("limit", name) else case.template.max_turns / calls,
     )
 
