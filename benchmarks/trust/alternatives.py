@@ -8,7 +8,7 @@ from typing import Final
 
 from benchmarks.trust.check import Check, Finding, Size, in_processes
 from benchmarks.trust.mutants import ALICE, goals
-from benchmarks.trust.plans import Act, Plan, do, plan_of
+from benchmarks.trust.plans import Act, Plan, plan_of
 from benchmarks.trust.stage import Stage
 from benchmarks.trust.things import TABLES, Alarm, City, File, Joined, Made, Paired, Person, Thing, Timer, Value
 from rlfactory.emulators.simulator.phone import Phone
@@ -62,6 +62,17 @@ def spellings(thing: Thing) -> Iterator[Thing]:
             return
 
 
+def _kept(old: Thing, new: Thing) -> bool:
+    """Tell whether one is the other, moved or switched: then its text or label stays as it was."""
+    match old, new:
+        case File(), File():
+            return old.text == new.text
+        case Alarm(), Alarm():
+            return old.time == new.time
+        case _:
+            return False
+
+
 def _pressed_twice(phone: Phone) -> Iterator[Act]:
     """Yield settings flipped and flipped back."""
     for namespace in ("system", "secure", "global"):
@@ -75,8 +86,8 @@ def ways(plan: Plan, phone: Phone) -> Iterator[tuple[str, tuple[Act, ...]]]:
     """Yield other ways to carry out a plan, as acts."""
     for index, act in enumerate(plan.acts):
         for at, thing in enumerate(act.come):
-            if isinstance(thing, File) and act.gone and getattr(act.gone[0], "text", "") == thing.text:
-                continue  # what is moved keeps its text
+            if act.gone and _kept(act.gone[0], thing):
+                continue
             for other in spellings(thing):
                 come = (*act.come[:at], other, *act.come[at + 1 :])
                 yield f"spelled {other}", (*plan.acts[:index], replace(act, come=come), *plan.acts[index + 1 :])
@@ -116,21 +127,18 @@ def tried(case: tuple[str, int, Split, Size]) -> tuple[int, list[str]]:
             why = [goal for goal, holds in verdict.holds if not holds] + list(verdict.side_effects)
             refused.append(f"{name}: refused: {how}: {why}")
 
-    do(plan.acts, phone)
+    stage.rehearse(plan.acts)
     shown = phone.foreground
     share = size.of_a_goal(CASES_PER_SAMPLE)
     for how, acts in share.of(list(ways(plan, phone))):
-        stage.restore()
-        if do(acts, phone):
+        if stage.play(acts):
             judge(how)
     for seconds in share.of(WAITS_S):
-        stage.restore()
-        do(plan.acts, phone)
+        stage.play(plan.acts)
         _waits(phone, seconds)
         judge(f"{seconds} s passed")
     for package in share.of(PACKAGES):
-        stage.restore()
-        do(plan.acts, phone)
+        stage.play(plan.acts)
         phone.system.open_app(package)
         phone.key("BACK")
         judge(f"{package} opened")

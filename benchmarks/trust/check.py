@@ -9,17 +9,21 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import TypeVar
 
+from rich.console import Console
+from rich.progress import track
+
 Figure = int | float
 T = TypeVar("T")
 Result = TypeVar("Result")
 
 
 def in_processes(function: Callable[[T], Result], cases: Sequence[T]) -> list[Result]:
-    """Return what a function of a module says of each case, worked out by one process a core."""
+    """Return what a function of a module says of each case, worked out by one process a core; shows how far it is."""
     if len(cases) < 2:
         return [function(case) for case in cases]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        return list(pool.map(function, cases))
+        done = pool.map(function, cases)
+        return list(track(done, "goals", total=len(cases), console=Console(stderr=True), transient=True))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Final
 
 from benchmarks.trust.check import Check, Finding, Size, in_processes
 from benchmarks.trust.mutants import goals
-from benchmarks.trust.plans import do, plan_of
+from benchmarks.trust.plans import plan_of
 from benchmarks.trust.stage import Stage
 from rlfactory.emulators.device.ui import UiNode
 from rlfactory.emulators.simulator.apps.clock import data as clock
@@ -222,7 +222,7 @@ def walk(task: Task, *, limit: int) -> Walk | str:
     """Fulfil a goal, then use every control; return what was found, or why that was not possible."""
     stage = Stage(task, height_px=TALL_PX)
     plan = plan_of(task, stage.phone)
-    if plan is None or not do(plan.acts, stage.phone):
+    if plan is None or not stage.rehearse(plan.acts):
         return f"{task.name}: nobody has written down what fulfils it (benchmarks/trust/plans.py)"
     foreground = stage.state()["foreground"]
     verdict = stage.verdict(answer=plan.answer)

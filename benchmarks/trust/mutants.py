@@ -10,7 +10,7 @@ from typing import Final
 from scipy.stats import beta
 
 from benchmarks.trust.check import Check, Finding, Size, in_processes
-from benchmarks.trust.plans import Act, Plan, do, effect, plan_of
+from benchmarks.trust.plans import Act, Plan, changes, effect, plan_of
 from benchmarks.trust.stage import Stage
 from benchmarks.trust.things import (
     TABLES,
@@ -24,8 +24,8 @@ from benchmarks.trust.things import (
     Person,
     Stopwatch,
     Timer,
-    Value,
 )
+from rlfactory.emulators.simulator.phone import Phone
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
@@ -51,8 +51,8 @@ class Mutant:
     """It fulfils the goal."""
 
 
-def more_than_asked() -> Iterator[tuple[str, Act]]:
-    """Yield acts that no goal asks for, and how each is called."""
+def more_than_asked(phone: Phone) -> Iterator[tuple[str, Act]]:
+    """Yield acts that no goal asks for and that change this phone, and how each is called."""
     for person in (ALICE, PRIYA):
         for changed in person.near():
             yield f"{person.name} becomes {changed}", Act((person,), (changed,))
@@ -83,7 +83,8 @@ def more_than_asked() -> Iterator[tuple[str, Act]]:
         ("global/data_saver_enabled", "1"),
         ("system/ringtone", "Argon"),
     ):
-        yield f"{key} set to {value}", Act(come=(Value(key=key, value=value),))
+        for act in changes(phone, {key: value}):
+            yield f"{key} set to {value}", act
 
 
 def _variants(plan: Plan) -> Iterator[tuple[str, tuple[Act, ...]]]:
@@ -138,8 +139,8 @@ def _with_bystanders(plan: Plan) -> Iterator[tuple[str, tuple[Act, ...]]]:
             yield f"{other} changed and changed back", (*plan.acts, there, back)
 
 
-def mutants_of(plan: Plan, sibling: Plan | None) -> Iterator[Mutant]:
-    """Yield the mutants of a plan; `sibling` is that of another goal of its template."""
+def mutants_of(plan: Plan, sibling: Plan | None, phone: Phone) -> Iterator[Mutant]:
+    """Yield the mutants of a plan for a phone; `sibling` is that of another goal of its template."""
     wanted = effect(plan.acts)
 
     def mutant(how: str, acts: tuple[Act, ...], answer: str = plan.answer) -> Mutant:
@@ -148,7 +149,7 @@ def mutants_of(plan: Plan, sibling: Plan | None) -> Iterator[Mutant]:
     yield mutant("as it should be", plan.acts)
     for how, acts in (*_variants(plan), *_with_bystanders(plan)):
         yield mutant(how, acts)
-    for how, act in more_than_asked():
+    for how, act in more_than_asked(phone):
         yield mutant(f"more than asked: {how}", (*plan.acts, act))
     yield mutant("more than asked, and undone", (*plan.acts, Act(come=(PRIYA,)), Act(gone=(PRIYA,))))
     if plan.answer:
@@ -194,10 +195,10 @@ def try_goal(case: tuple[str, int, Split, Size]) -> tuple[Tally, list[str]]:
     if plan is None:
         return tally, [f"{name}: nobody has written down what fulfils it (benchmarks/trust/plans.py)"]
     sibling = plan_of(registry.draw(name, seed=seed + 1_000, split=split), stage.phone)
+    stage.rehearse(plan.acts)
     share = size.of_a_goal(SAMPLED_PER_GOAL)
-    for mutant in share.of(list(mutants_of(plan, sibling))):
-        stage.restore()
-        if not do(mutant.acts, stage.phone):
+    for mutant in share.of(list(mutants_of(plan, sibling, stage.phone))):
+        if not stage.play(mutant.acts):
             continue
         verdict = stage.verdict(answer=mutant.answer)
         tally.add(mutant, success=verdict.success)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from benchmarks.trust.check import Check, Finding, Size
@@ -48,9 +49,11 @@ async def measure(size: Size) -> Finding:
     solved_blind: list[bool] = []
     faults: list[str] = []
     async with local_service(PHONES) as service, EnvClient(service.address) as client:
-        cases = size.of(cases_of(await client.list_tasks(split="train")))
+        met: dict[str, list[str]] = defaultdict(list)
+        for task, name in size.of(cases_of(await client.list_tasks(split="train"))):
+            met[task].append(name)
 
-        async def run_one(task: str, name: str) -> None:
+        async def run_one(task: str, name: str, untroubled: EpisodeRecord) -> None:
             options = SessionOptions(with_image=False, with_tree=True, perturb=name)
             try:
                 played = await play(client, task, seed=SEED, options=options)
@@ -62,11 +65,14 @@ async def measure(size: Size) -> Finding:
             if not played.reward.success:
                 faults.append(f"{name}, {task}: {played.stuck or played.reward.side_effects or played.reward.parts}")
             if not PERTURBATIONS[name].fails_calls:
-                untroubled = await play(client, task, seed=SEED, options=PLAIN)
                 solved_blind.append(await blind(client, untroubled, options))
 
-        makers: list[Callable[[], Awaitable[None]]] = [lambda case=case: run_one(*case) for case in cases]  # type: ignore[misc]
-        await bounded(makers, CONCURRENCY)
+        async def run_all(task: str) -> None:
+            untroubled = await play(client, task, seed=SEED, options=PLAIN)
+            for name in met[task]:
+                await run_one(task, name, untroubled)
+
+        await bounded([partial(run_all, task) for task in met], CONCURRENCY)
     played = [won for wins in solved.values() for won in wins]
     left = sum(solved_blind) / len(solved_blind)
     if left > MOST_BLIND:

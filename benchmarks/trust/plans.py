@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.trust.things import Alarm, File, Missing, Person, Shown, Stopwatch, Thing, Timer, Value
+from rlfactory.emulators.simulator.apps.clock.data import load_stopwatch
 from rlfactory.emulators.simulator.phone import Phone
 from rlfactory.envs.tasks.mixed import both, querying, searching
 from rlfactory.envs.tasks.mixed.base import MixedTask
@@ -114,7 +115,7 @@ def do(acts: Iterable[Act], phone: Phone) -> bool:
     return True
 
 
-def _set(phone: Phone, values: Mapping[str, object]) -> tuple[Act, ...]:
+def changes(phone: Phone, values: Mapping[str, object]) -> tuple[Act, ...]:
     """Return the acts that give settings (`global/wifi_on`) their values; none for one that has it."""
     acts = []
     for key, value in values.items():
@@ -143,6 +144,7 @@ def _clock(task: Task, phone: Phone) -> Plan | None:
     if not isinstance(task, clock.ClockTask):
         return None
     seeded = Alarm(time=task.time.text, label=task.label, on=bool(task.seeded))
+    runs = load_stopwatch(phone.system).since_ms is not None
     acts: tuple[Act, ...]
     match task:
         case clock.AddAlarm():
@@ -159,9 +161,9 @@ def _clock(task: Task, phone: Phone) -> Plan | None:
         case clock.StartTimer():
             acts = (Act(come=(Timer(seconds=task.length.seconds),)),)
         case clock.PauseStopwatch():
-            acts = () if task.already else (Act(come=(Stopwatch(running=False),)),)
+            acts = (Act(come=(Stopwatch(running=False),)),) if runs else ()
         case clock.StartStopwatch():
-            acts = () if task.already else (Act(come=(Stopwatch(running=True),)),)
+            acts = () if runs else (Act(come=(Stopwatch(running=True),)),)
         case _:
             return None
     return Plan(acts=acts, bystanders=tuple(_alarm(each) for each in task.others))
@@ -283,7 +285,7 @@ def _settings(task: Task, phone: Phone) -> Plan | None:
             answer = task.device_name
         case _:
             return None
-    return Plan(acts=_set(phone, values), answer=answer)
+    return Plan(acts=changes(phone, values), answer=answer)
 
 
 def _compound(task: Task, phone: Phone) -> Plan | None:
@@ -309,10 +311,10 @@ def _compound(task: Task, phone: Phone) -> Plan | None:
             acts = tuple(Act(gone=(person(victim),)) for victim in task.victims)
             bystanders = tuple(person(each) for each in task.other_people if each not in task.victims)
         case compound.OfflineAlarm():
-            acts = (*_set(phone, {"global/wifi_on": False}), alarm)
+            acts = (*changes(phone, {"global/wifi_on": False}), alarm)
             bystanders = ()
         case compound.WifiOnAndOpenApp():
-            acts = (*_set(phone, {"global/wifi_on": True}), Act(come=(Shown(package=CONTACTS),)))
+            acts = (*changes(phone, {"global/wifi_on": True}), Act(come=(Shown(package=CONTACTS),)))
             bystanders = ()
         case _:
             return None
