@@ -53,7 +53,7 @@ async def measure(size: Size) -> Finding:
         for task, name in size.of(cases_of(await client.list_tasks(split="train"))):
             met[task].append(name)
 
-        async def run_one(task: str, name: str, untroubled: EpisodeRecord) -> None:
+        async def run_one(task: str, name: str, untroubled: OracleEpisode) -> None:
             options = SessionOptions(with_image=False, with_tree=True, perturb=name)
             try:
                 played = await play(client, task, seed=SEED, options=options)
