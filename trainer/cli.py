@@ -20,6 +20,7 @@ from rlfactory.trainer.record.compare import RunLog, compare
 from rlfactory.trainer.record.report import write_report
 
 app = typer.Typer()
+AppFiles = Annotated[list[Path] | None, typer.Option(help="A Python file of apps for the phones; again for more.")]
 
 RUNS = Path("runs")
 
@@ -94,6 +95,7 @@ def evaluate_policy(
     android_world: Annotated[
         Path | None, typer.Option(help="A checkout of AndroidWorld, its interpreter in or beside it: that suite.")
     ] = None,
+    apps: AppFiles = None,
     tools_file: Annotated[Path | None, typer.Option(help="Of tools; without --address.")] = None,
     split: Annotated[Literal["train", "validation", "test"], typer.Option(help="Which parameters.")] = "validation",
     episodes: Annotated[int, typer.Option(min=1, help="Distinct (task, seed) pairs.")] = 100,
@@ -147,7 +149,9 @@ def evaluate_policy(
     )
     trust = files.load(token=token_from_environment()) if address else None
     count = min(concurrency, episodes * attempts)
-    service = address or phones_for(player, screen, count=count, task_files=files_of_tasks, tools_file=tools_file)
+    service = address or phones_for(
+        player, screen, count=count, task_files=files_of_tasks, app_files=tuple(apps or ()), tools_file=tools_file
+    )
     result = asyncio.run(run_evaluation(player, config, service=service, trust=trust, out=out, quiet=as_json))
     show(result, out=out, as_json=as_json)
     if policy.startswith("openai:") and not dialect:
@@ -160,6 +164,7 @@ def play_task(
     seed: Annotated[int, typer.Option(min=0, help="Of its parameters.")] = 0,
     split: Annotated[Literal["train", "validation", "test"], typer.Option(help="Which parameters.")] = "train",
     tasks_file: Annotated[list[Path] | None, typer.Option(help="A Python file of tasks; again for more.")] = None,
+    apps: AppFiles = None,
     tools_file: Annotated[Path | None, typer.Option(help="Of tools; without --address.")] = None,
     address: Annotated[str, typer.Option(help="A running service; empty: start one for this.")] = "",
     picture: Annotated[Path, typer.Option(help="Where the screen is written after each action.")] = Path("screen.png"),
@@ -174,6 +179,7 @@ def play_task(
         picture=picture,
         address=address,
         task_files=tuple(tasks_file or ()),
+        app_files=tuple(apps or ()),
         tools_file=tools_file,
     )
     raise typer.Exit(not play_in_terminal(config))
@@ -203,6 +209,7 @@ def replay_run(
     tasks_file: Annotated[
         list[Path] | None, typer.Option(help="A Python file of tasks that the run was played with; again for more.")
     ] = None,
+    apps: AppFiles = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Episodes at a time.")] = 8,
     as_json: Annotated[bool, typer.Option("--json", help="Every difference as JSON.")] = False,
 ) -> None:
@@ -210,7 +217,12 @@ def replay_run(
     from rlfactory.trainer.run.replaying import ReplayConfig, run_replay
 
     config = ReplayConfig(
-        run=run, episode=episode, video=video, task_files=tuple(tasks_file or ()), concurrency=concurrency
+        run=run,
+        episode=episode,
+        video=video,
+        task_files=tuple(tasks_file or ()),
+        app_files=tuple(apps or ()),
+        concurrency=concurrency,
     )
     done = asyncio.run(run_replay(config, as_json=as_json))
     raise typer.Exit(not all(each.equal for each in done))
@@ -236,6 +248,7 @@ def validate_tasks(
     ] = None,
     level: Annotated[str, typer.Option(help="Levels with commas between: static, runtime, semantic; empty: all.")] = "",
     policy: Annotated[Path | None, typer.Option(help="A YAML file: what warns, what is allowed, and why.")] = None,
+    apps: AppFiles = None,
     page: Annotated[Path | None, typer.Option("--html", help="Write a page that opens offline.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Every finding as JSON.")] = False,
 ) -> None:
@@ -247,7 +260,9 @@ def validate_tasks(
         if name not in set(validating.Level):
             raise UnknownName.of("level", name, validating.Level)
     levels = tuple(map(validating.Level, names))
-    config = validating.ValidateConfig(targets=tuple(targets or ()), levels=levels, policy=policy)
+    config = validating.ValidateConfig(
+        targets=tuple(targets or ()), app_files=tuple(apps or ()), levels=levels, policy=policy
+    )
     findings = asyncio.run(validating.validate(config, quiet=as_json))
     if page:
         page.write_text(validating.as_html(findings), encoding="utf-8")

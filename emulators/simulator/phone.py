@@ -48,6 +48,8 @@ class PhoneConfig:
     """What the clock shows at boot: ISO 8601 with an offset."""
     clock: ClockKind = "virtual"
     """virtual: time passes only by actions and waits. realtime: with the host's clock."""
+    app_files: tuple[str, ...] = ()
+    """Python files, absolute: the apps in them are installed beside those that ship and those of packages."""
 
     def __post_init__(self) -> None:
         if not (160 <= self.width_px <= 4096 and 160 <= self.height_px <= 4096):
@@ -74,14 +76,14 @@ class Phone:
     def __init__(
         self, config: PhoneConfig, apps: Sequence[App] | None = None, *, golden: GoldenImages | None = None
     ) -> None:
-        """Start a phone with the given apps (None: all that the project has), a launcher added if there is none.
+        """Start a phone with the given apps (None: all that `config` asks for), a launcher added if there is none.
 
         Phones of one process should share `golden`: then only the first of a kind installs its apps.
         """
         self.config = config
         self.state: PhoneState
         self.lock = RLock()
-        self.catalog = Catalog(with_home(apps_of_new_phones() if apps is None else apps))
+        self.catalog = Catalog(with_home(apps_of_new_phones(config.app_files) if apps is None else apps))
         self.system = System(self)
         self.navigator = Navigator(self)
         self._scene: tuple[int, Scene] | None = None

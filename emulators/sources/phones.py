@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rlfactory.emulators.simulator.apps.installed import apps_of_new_phones
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.attached import AttachedSource
 from rlfactory.emulators.sources.direct import DirectSource
@@ -27,6 +28,8 @@ class PhonesConfig:
     height_px: int = 2400
     phones_per_host: int = 16
     """That share a process (`adb`) or a container (`docker`): they fail together, and can be forked into each other."""
+    app_files: tuple[Path, ...] = ()
+    """Python files of apps for simulated phones, beside those that ship; with `direct` and `adb`."""
     image: str = "rlfactory-simulator"
     """Of the containers, with `docker`; so are the next two."""
     runtime: str = ""
@@ -48,6 +51,8 @@ class PhonesConfig:
                 raise ValueError(f"{name} must not be below 0, got {getattr(self, name)}")
         if (self.kind is SourceKind.ATTACHED) != bool(self.serials):
             raise ValueError("transport attached and serials (--serial) go together")
+        if self.app_files and self.kind not in {SourceKind.DIRECT, SourceKind.ADB}:
+            raise ValueError(f"apps of a file are for transport direct and adb; with {self.kind} the image has them")
         if self.phones_per_host < 1:
             raise ValueError(f"phones_per_host must be at least 1, got {self.phones_per_host}")
         for name in ("width_px", "height_px"):
@@ -56,8 +61,11 @@ class PhonesConfig:
 
 
 def phone_source(config: PhonesConfig) -> PhoneSource:
-    """Return a source of such phones; none is started yet."""
-    phone = PhoneConfig(width_px=config.width_px, height_px=config.height_px)
+    """Return a source of such phones; none is started yet. Raises: DeviceError: an app of `app_files` is broken."""
+    apps = tuple(str(path.absolute()) for path in config.app_files)
+    if apps:
+        apps_of_new_phones(apps)
+    phone = PhoneConfig(width_px=config.width_px, height_px=config.height_px, app_files=apps)
     match config.kind:
         case SourceKind.DIRECT:
             return DirectSource(phone)

@@ -62,6 +62,7 @@ def phones_config(options: ServeOptions) -> PhonesConfig:
             phones=len(options.serial) if options.serial else options.phones,
             spares=0 if options.serial else options.spares,  # attached phones are as many as they are
             phones_per_host=options.phones_per_host,
+            app_files=tuple(options.apps or ()),
             image=options.image,
             runtime=options.runtime,
             engine_url=options.docker_host,

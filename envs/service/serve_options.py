@@ -119,6 +119,10 @@ class ServeOptions:
     tasks: Annotated[
         list[Path] | None, typer.Option(help="A Python file of tasks beside those that ship; repeat it for more.")
     ] = None
+    apps: Annotated[
+        list[Path] | None,
+        typer.Option(help="A Python file of apps for simulated phones, beside those that ship; repeat it for more."),
+    ] = None
     android_world: Annotated[
         Path | None, typer.Option(help="A checkout of AndroidWorld: its tasks as android_world.<Task>.")
     ] = None

@@ -37,7 +37,6 @@ from rlfactory.envs.api.types import (
     ToolSchema,
     ToolStatus,
 )
-from rlfactory.envs.api.user_code import told_with_line
 from rlfactory.envs.perturb.catalogue import PERTURBATIONS
 from rlfactory.envs.perturb.perturbation import disturb, plan, rebased
 from rlfactory.envs.rewards.rubric import Judge, Rubric
@@ -53,6 +52,7 @@ from rlfactory.envs.tools.runtime.executor import Executor
 from rlfactory.envs.tools.runtime.runtime import ToolRuntime
 from rlfactory.envs.tools.tool import NO_SCREEN, PhoneClock, Tool, ToolContext, TurnNotes
 from rlfactory.envs.wire.faults import device_failure
+from rlfactory.user_code import told_with_line
 
 OBSERVE_SHARE: Final = 0.25
 """Of a step's time, kept for observing and judging."""

@@ -96,14 +96,20 @@ def _checkpoint(rest: str, config: PolicyConfig) -> Policy:
 
 
 def phones_for(
-    policy: Policy, screen: str, *, count: int, task_files: tuple[Path, ...] = (), tools_file: Path | None = None
+    policy: Policy,
+    screen: str,
+    *,
+    count: int,
+    task_files: tuple[Path, ...] = (),
+    app_files: tuple[Path, ...] = (),
+    tools_file: Path | None = None,
 ) -> ServiceConfig:
     """Return a service whose phones have the screen that is asked for, or that the policy learnt on.
 
     Raises: TaskError: the text is no screen.
     """
 
-    config = ServiceConfig(phones=count, task_files=task_files, tools_file=tools_file)
+    config = ServiceConfig(phones=count, task_files=task_files, app_files=app_files, tools_file=tools_file)
     if screen:
         found = re.fullmatch(r"(\d+)x(\d+)", screen)
         if not found:

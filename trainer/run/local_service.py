@@ -35,6 +35,8 @@ class ServiceConfig:
     height_px: int = 2400
     task_files: tuple[Path, ...] = ()
     """Served beside the tasks that ship with RLFactory."""
+    app_files: tuple[Path, ...] = ()
+    """On its simulated phones, beside the apps that ship with RLFactory."""
     tools_file: Path | None = None
     """Of tools beside those that ship with it."""
     questions: Path | None = None
@@ -70,6 +72,7 @@ class ServiceConfig:
             width_px=wanted.width_px,
             height_px=wanted.height_px,
             task_files=tuple(map(Path, wanted.tasks)),
+            app_files=tuple(map(Path, wanted.apps)),
             tools_file=Path(wanted.tools) if wanted.tools else None,
             questions=Path(wanted.questions) if wanted.questions else None,
             search_index=wanted.search_index,
@@ -85,6 +88,7 @@ class ServiceConfig:
             *("--width", str(self.width_px), "--height", str(self.height_px)),
             *("--max-sessions", str(max(64, 2 * self.phones) if self.phones else TEXT_SESSIONS)),
             *(word for path in self.task_files for word in ("--tasks", str(path))),
+            *(word for path in self.app_files for word in ("--apps", str(path))),
             *(("--tools", str(self.tools_file)) if self.tools_file else ()),
             *(("--questions", str(self.questions)) if self.questions else ()),
             *(("--search-index", self.search_index) if self.search_index else ()),

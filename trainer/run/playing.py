@@ -56,6 +56,7 @@ class PlayConfig:
     address: str = ""
     """Of a running service; "": one is started."""
     task_files: tuple[Path, ...] = ()
+    app_files: tuple[Path, ...] = ()
     tools_file: Path | None = None
 
 
@@ -129,7 +130,13 @@ async def play_by_hand(config: PlayConfig, console: Console, lines: Callable[[],
         address = config.address
         if not address:
             console.print("starting a phone ..", style="dim")
-            own = ServiceConfig(phones=1, spares=0, task_files=config.task_files, tools_file=config.tools_file)
+            own = ServiceConfig(
+                phones=1,
+                spares=0,
+                task_files=config.task_files,
+                app_files=config.app_files,
+                tools_file=config.tools_file,
+            )
             address = (await stack.enter_async_context(local_service(own))).address
         client = await stack.enter_async_context(EnvClient(address))
         options = SessionOptions(image_format=ImageFormat.PNG, with_tree=True, lease_s=600.0)

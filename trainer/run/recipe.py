@@ -110,6 +110,7 @@ def _own_files(own: DictConfig, folder: Path) -> None:
         own.dialect = str((folder / own.dialect).absolute())
     if service := own.service:
         service.tasks = [str((folder / path).absolute()) for path in service.tasks]
+        service.apps = [str((folder / path).absolute()) for path in service.apps]
         service.tools = str((folder / service.tools).absolute()) if service.tools else None
 
 

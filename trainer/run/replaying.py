@@ -41,6 +41,7 @@ class ReplayConfig:
     """Its id; "": all."""
     video: Path | None = None
     task_files: tuple[Path, ...] = ()
+    app_files: tuple[Path, ...] = ()
     concurrency: int = 8
 
     def __post_init__(self) -> None:
@@ -102,6 +103,7 @@ def services(
                 width_px=width_px,
                 height_px=height_px,
                 task_files=config.task_files,
+                app_files=config.app_files,
                 answers=answers,
             ),
             group,

@@ -38,6 +38,8 @@ class ValidateConfig:
 
     targets: tuple[str, ...] = ()
     """Suites, tasks, or Python files of tasks; none for all that there is."""
+    app_files: tuple[Path, ...] = ()
+    """Of the phones that they are played on."""
     levels: tuple[Level, ...] = tuple(Level)
     policy: Path | None = None
     """None: the one that ships."""
@@ -63,7 +65,12 @@ async def validate(config: ValidateConfig, *, quiet: bool = False) -> list[Findi
             clients = None
             if set(config.levels) - {Level.STATIC}:
                 service = ServiceConfig(
-                    phones=phones, width_px=540, height_px=1200, task_files=wanted.files, unsafe_local=True
+                    phones=phones,
+                    width_px=540,
+                    height_px=1200,
+                    task_files=wanted.files,
+                    app_files=config.app_files,
+                    unsafe_local=True,
                 )
                 first, second = [await stack.enter_async_context(local_service(service)) for _ in range(2)]
                 clients = (

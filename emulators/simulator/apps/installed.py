@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Final
 
 from rlfactory.emulators.device.errors import DeviceError
@@ -34,6 +34,7 @@ from rlfactory.emulators.simulator.apps.tasks.app import TASKS_ORG
 from rlfactory.emulators.simulator.apps.telephony.provider import TELEPHONY
 from rlfactory.emulators.simulator.apps.tracks.app import OPEN_TRACKS
 from rlfactory.emulators.simulator.apps.vlc.app import VLC
+from rlfactory.user_code import UserCodeError, import_file, installed
 
 _EVERYDAY: Final = (CLOCK, CONTACTS, FILES, MARKOR, SETTINGS, LAUNCHER, CONTACTS_STORAGE)
 _ANDROID_WORLD: Final = (
@@ -46,20 +47,28 @@ ALL_APPS: Final[tuple[App, ...]] = (*_EVERYDAY, *_ANDROID_WORLD)
 
 
 @cache
-def apps_of_new_phones() -> tuple[App, ...]:
-    """Return what a phone has installed, unless it is made with others: ours, and those of installed packages.
+def apps_of_new_phones(files: tuple[str, ...] = ()) -> tuple[App, ...]:
+    """Return what a phone has installed, unless it is made with others: ours, those of packages, those of files.
 
-    A package names each as an entry point of the group `rlfactory.apps`: an `App`.
+    A package names each as an entry point of the group `rlfactory.apps`: an `App`. A file has each under a name.
 
-    Raises: DeviceError: one cannot be imported, or is no app.
+    Raises: DeviceError: one cannot be imported, is no app, or has the package of another.
     """
-    others = []
-    for point in sorted(entry_points(group="rlfactory.apps")):
-        try:
-            app = point.load()
-        except Exception as error:
-            raise DeviceError(f"entry point rlfactory.apps: {point.name} = {point.value}: {error!r}") from error
+    try:
+        offered = {f"entry point rlfactory.apps: {name}": app for name, app in installed("rlfactory.apps").items()}
+        for path in files:
+            found = [app for app in vars(import_file(Path(path))).values() if isinstance(app, App)]
+            own = {f"{path}: {app.label}": app for app in found if app not in ALL_APPS}
+            if not own:
+                raise DeviceError(f"{path} defines no app: rlfactory.emulators.simulator.android.app.App")
+            offered |= own
+    except UserCodeError as error:
+        raise DeviceError(str(error)) from error
+    taken = {app.package for app in ALL_APPS}
+    for source, app in offered.items():
         if not isinstance(app, App):
-            raise DeviceError(f"entry point rlfactory.apps: {point.name} = {point.value} is no App")
-        others.append(app)
-    return (*ALL_APPS, *others)
+            raise DeviceError(f"{source} is no App")
+        if app.package in taken:
+            raise DeviceError(f"{source}: another app has the package {app.package}")
+        taken.add(app.package)
+    return (*ALL_APPS, *offered.values())

@@ -24,6 +24,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TextIO
 
+from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.simulator.android.system_image import GoldenImages
 from rlfactory.emulators.simulator.machine.snapshots import SnapshotStore
 from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
@@ -84,8 +85,9 @@ async def answer(host: PhoneHost, request: dict[str, Any]) -> dict[str, Any]:
     match request:
         case {"id": number, "start": dict(fields)}:
             try:
+                fields["app_files"] = tuple(fields.get("app_files", ()))  # JSON has lists
                 server = await host.start(PhoneConfig(**fields))
-            except (TypeError, ValueError, OSError) as error:
+            except (TypeError, ValueError, OSError, DeviceError) as error:
                 return {"id": number, "error": str(error)}
             ports = server.ports
             assert ports is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,9 @@ from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.device.ui import to_xml
 from rlfactory.emulators.simulator.apps.installed import ALL_APPS, apps_of_new_phones
 from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
+from rlfactory.emulators.simulator.wire.host import PhoneHost, answer
+from rlfactory.emulators.sources.direct import DirectDevice
+from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.tools.registry import offered_tools
 
@@ -64,3 +69,40 @@ def test_what_a_package_gets_wrong_is_told(site: Path) -> None:
         offered_tools()
     with pytest.raises(DeviceError, match=r"entry point rlfactory\.apps: x = mine_of_2:Main is no App"):
         apps_of_new_phones.__wrapped__()
+
+
+async def test_apps_of_a_file_are_on_the_phones_of_a_service_and_of_its_hosts(site: Path) -> None:
+    (site / "words.py").write_text('TITLE = "Made by a neighbour"\n')
+    imports = "from rlfactory.emulators.simulator.apps.clock.app import CLOCK\nfrom words import TITLE\n"
+    (site / "own_app.py").write_text(imports + PACKAGE.replace('"Made by me"', "TITLE"))
+    config = PhonesConfig(width_px=270, height_px=600, app_files=(site / "own_app.py",))
+    source = phone_source(config)
+    phone = await source.start()
+    assert isinstance(phone, DirectDevice)
+    await phone.shell("am start -n org.example.mine/.Main", timeout_s=20)
+    assert "Made by a neighbour" in to_xml(phone.phone.ui_tree())
+    host = PhoneHost()
+    request = {"id": 1, "start": json.loads(json.dumps(asdict(phone.phone.config)))}
+    assert "serial" in await answer(host, request)
+    request["start"]["app_files"] = [str(site / "none.py")]
+    assert "there is no such file" in (await answer(host, request))["error"]
+    await host.close()
+    await source.stop(phone)
+    await source.close()
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("x = 1\n", r"own\.py defines no app"),
+        ("x = 1 / 0\n", r"own\.py:1: ZeroDivisionError"),
+        (
+            PACKAGE.replace("org.example.mine", "net.gsantner.markor"),
+            r"own\.py: Mine: another app has the package",
+        ),
+    ],
+)
+def test_what_a_file_of_apps_gets_wrong_is_told(code: str, told: str, site: Path) -> None:
+    (site / "own.py").write_text(code)
+    with pytest.raises(DeviceError, match=told):
+        phone_source(PhonesConfig(app_files=(site / "own.py",)))

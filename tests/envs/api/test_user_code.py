@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rlfactory.envs.api import user_code
+from rlfactory import user_code
 from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.client.oracle import tasks_with
 from rlfactory.trainer.dialects import get_dialect
