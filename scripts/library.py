@@ -1,11 +1,12 @@
-"""Try RLFactory as a library: each extra resolves, and a user's ten lines are typed: `python scripts/library.py`.
+"""Try RLFactory as a library: each extra resolves, and users' code is typed: `python scripts/library.py`.
 
-The ten lines are those of docs/library.md; mypy and pyright, both strict, check them against the wheel. Nothing is
-installed into this environment.
+mypy and pyright, both strict, check against the wheel the ten lines of docs/library.md and the project that
+`rlfactory init` makes. Nothing is installed into this environment.
 """
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,8 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PIP = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 CHECKERS = (
-    (sys.executable, "-m", "mypy", "--strict", "--no-incremental", "client.py"),
-    (sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "client.py"),
+    (sys.executable, "-m", "mypy", "--strict", "--no-incremental", "."),
+    (sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "."),
 )
 
 
@@ -30,9 +31,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="rlfactory-library-") as folder:
         installed = Path(folder, "installed")
         subprocess.run((*PIP, "--no-deps", "--target", installed, ROOT), check=True)
-        Path(folder, "client.py").write_text("# pyright: strict\n" + programs[0])
+        project = Path(folder, "project")
+        shutil.copytree(ROOT / "rlfactory/starter", project)
+        Path(project, "client.py").write_text(programs[0])
+        Path(project, "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
         environment = {**os.environ, "PYTHONPATH": str(installed)}
-        return max(subprocess.run(command, cwd=folder, env=environment, check=False).returncode for command in CHECKERS)
+        return max(
+            subprocess.run(command, cwd=project, env=environment, check=False).returncode for command in CHECKERS
+        )
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ MADE = frozenset({".venv", "runs", "logs", "images", "checkpoints", "policy", "m
 """Folders that programs or the reader make."""
 ENTRY_POINTS = frozenset(f"rlfactory.{group}" for group in ("tasks", "tools", "dialects", "apps"))
 """Groups, where packages name what they offer."""
-OWN_PROGRAMS = ("agent", "client", "fork", "look_and_tap", "many", "my_app", "my_task", "my_tasks", "mytools", "shop")
-OF_READERS = frozenset(f"{name}.py" for name in OWN_PROGRAMS)
+OWN_PROGRAMS = "agent client fork look_and_tap many my_app my_task my_tasks mytools shop shout"
+OF_READERS = frozenset(f"{name}.py" for name in OWN_PROGRAMS.split())
 """Modules that the documents ask the reader to write."""
 WORD = re.compile(r"[\w.*<>-]*[\w*>-](?:/[\w.*<>-]+)*/?")
 SOURCE = (".py", ".proto", ".sh", ".jinja", ".js", ".css")

@@ -47,5 +47,6 @@ def get_dialect(name: str) -> Dialect:
         dialect = others[name]
     dialect = dialect() if isinstance(dialect, type) else dialect
     if not isinstance(dialect, Dialect):
-        raise TaskError(f"{name} is no dialect: see rlfactory.trainer.dialects.Dialect")
+        lacking = ", ".join(each for each in dir(Dialect) if each[0] != "_" and not hasattr(dialect, each))
+        raise TaskError(f"{name} is no dialect: it lacks {lacking} of rlfactory.trainer.dialects.Dialect")
     return dialect

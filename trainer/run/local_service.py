@@ -51,7 +51,8 @@ class ServiceConfig:
     """For a replay: what its calls of tools are answered with."""
     unsafe_local: bool = False
     """Code of models runs as processes of this machine, not in containers."""
-    start_timeout_s: float = 60.0
+    start_timeout_s: float = 180.0
+    """A service starts within seconds; on a machine that is busy or has slow disks it takes minutes."""
     stop_timeout_s: float = 15.0
     """After the end of its input; then it is killed."""
     log_path: Path | None = None
@@ -134,7 +135,9 @@ async def _announced(child: Child, timeout_s: float, log_path: Path) -> LocalSer
         async with asyncio.timeout(timeout_s):
             line = await child.receive()
     except TimeoutError:
-        raise InfrastructureError(f"the service did not come up within {timeout_s:g} s") from None
+        raise InfrastructureError(
+            f"the service did not come up within {timeout_s:g} s: {last_words(log_path) or 'it said nothing'}"
+        ) from None
     except ProgramEnded:
         words = last_words(log_path) or await child.process.wait()
         raise InfrastructureError(f"the service did not start: {words}") from None

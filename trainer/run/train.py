@@ -226,8 +226,6 @@ class _Run:
         started = self._begin("service", phones if wanted.phones else "no phones: text only")
         cluster = str(self._config.ray_kwargs.ray_init.address)
         config = ServiceConfig.from_config(wanted, cluster=cluster, log_path=self._log.logs / "envd.log")
-        if wanted.ray:
-            config = replace(config, start_timeout_s=180.0)
         async with local_service(config) as service:
             self._end("service", started)
             yield service.address

@@ -83,7 +83,7 @@ def test_a_dialect_of_a_file_or_of_an_installed_package(own: Path, monkeypatch) 
     assert get_dialect(f"{own}:MINE").name == "qwen3_vl"
     with pytest.raises(TaskError, match="has no 'YOURS'"):
         get_dialect(f"{own}:YOURS")
-    with pytest.raises(TaskError, match="is no dialect"):
+    with pytest.raises(TaskError, match=r"is no dialect: it lacks error_message, .*system_prompt"):
         get_dialect(f"{own}:OTHER")
     point = metadata.EntryPoint("theirs", "rlfactory.trainer.dialects.qwen:QWEN3_VL", "rlfactory.dialects")
     monkeypatch.setattr(user_code, "entry_points", lambda group: [point] if group == point.group else [])
