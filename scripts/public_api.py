@@ -1,6 +1,6 @@
 """What users may rely on: the names that docs/api.md shows, with their parameters.
 
-`python scripts/public_api.py` publishes them, as part of a release. A test compares what there is with what was published.
+`python scripts/public_api.py` publishes them, as part of a release. A test compares them with what is published.
 """
 
 from __future__ import annotations
