@@ -151,6 +151,11 @@ def wrong_python(block: Block) -> list[str]:
 
 @pytest.mark.parametrize("path", sorted({block.path for block in BLOCKS}), ids=lambda path: path.name)
 def test_blocks_are_what_they_look_like(path: Path) -> None:
+    fenced = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+    assert (
+        re.findall(r"^ {4}(?:rlfactory|make|pip|python|pytest) .*", fenced.sub("", path.read_text()), re.MULTILINE)
+        == []
+    )
     found = {f"{path.name}:{block.line}": wrong(block) for block in BLOCKS if block.path == path}
     assert {where: problems for where, problems in found.items() if problems} == {}
 
