@@ -83,9 +83,9 @@ def defined(path: Path) -> set[str]:
 def is_recipe_key(parts: list[str]) -> bool:
     for path in (ROOT / "trainer/configs").glob("*.yaml"):
         node = yaml.safe_load(path.read_text())
-        for part in parts:
+        for part in parts[:-1]:
             node = node.get(part) if isinstance(node, dict) else None
-        if node is not None:
+        if isinstance(node, dict) and parts[-1] in node:
             return True
     return False
 
