@@ -67,7 +67,7 @@ def test_what_a_package_gets_wrong_is_told(site: Path) -> None:
     )
     with pytest.raises(TaskError, match=r"entry point rlfactory\.tools: .*'phone'"):
         offered_tools()
-    with pytest.raises(DeviceError, match=r"entry point rlfactory\.apps: x = mine_of_2:Main is no App"):
+    with pytest.raises(DeviceError, match=r"entry point rlfactory\.apps: x is no App"):
         apps_of_new_phones.__wrapped__()
 
 
