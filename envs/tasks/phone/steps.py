@@ -42,6 +42,13 @@ class Looks:
     people: tuple[str, str]
     files: tuple[str, str]
 
+    def shuffled(self, rng: random.Random) -> Looks:
+        """Return the same pages, on which a control stands elsewhere: taps that are right by heart are wrong there."""
+        first, second, third = rng.sample(self.times, 3)
+        one, other = rng.sample(self.people, 2)
+        old, new = rng.sample(self.files, 2)
+        return Looks(times=(first, second, third), people=(one, other), files=(old, new))
+
 
 LOOKS: Final[dict[Split, tuple[Looks, ...]]] = {
     "train": (
@@ -89,7 +96,7 @@ class StepsTask(Task):
 
     @classmethod
     def sample(cls, rng: random.Random, split: Split) -> Self:
-        looks = rng.choice(LOOKS[split])
+        looks = rng.choice(LOOKS[split]).shuffled(rng)
         wanted = tuple(kind is not Kind.FILE and rng.random() < 0.5 for kind, _ in cls.controls)
         start = tuple(want == (number < cls.decisions and rng.random() < 0.5) for number, want in enumerate(wanted))
         return cls(looks=looks, wanted=wanted, start=start)
