@@ -6,7 +6,7 @@ import random
 from calendar import day_name
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
@@ -20,6 +20,10 @@ from rlfactory.envs.tasks.phone.seeding import SeedFile, seed_files
 from rlfactory.envs.tasks.phone.wants import file_moved, file_removed, folder_made, note_says, times_kept
 from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
+
+BESIDE: Final = (8, 24)
+FOLDERS: Final = (0, 14)
+"""Beside a note that is deleted: in shorter lists one who does not look would hit it too often."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +124,12 @@ class CreateNote(NotesTask):
 
 class DeleteNote(NotesTask):
     name = "notes.delete"
+
+    @classmethod
+    def draw_world(cls, rng: random.Random) -> dict[str, Any]:
+        """Draw longer lists than others: of all that is done to notes, this takes the fewest taps."""
+        look = replace(Look.draw(rng), beside=rng.randint(*BESIDE), folders=rng.randint(*FOLDERS))
+        return {"look": look}
 
     def wants(self) -> Sequence[Want]:
         return (file_removed(self.note.key),)
