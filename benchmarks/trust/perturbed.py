@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -19,7 +20,8 @@ from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 SEED: Final = 20_000
 CONCURRENCY: Final = 4
 MOST_BLIND: Final = 0.5
-"""Share of episodes that an agent may still solve which taps where the oracle taps on an untroubled phone."""
+"""Share of episodes that an agent may still solve which taps where the oracle taps on an untroubled phone; of those
+that the oracle's last turn alone does not win."""
 PHONES: Final = ServiceConfig(phones=CONCURRENCY, width_px=540, height_px=1200, unsafe_local=True)
 PLAIN: Final = SessionOptions(with_image=False, with_tree=True)
 OF_PHONES: Final = frozenset({"phone", "finish"})
@@ -53,7 +55,7 @@ async def measure(size: Size) -> Finding:
         for task, name in size.of(cases_of(await client.list_tasks(split="train"))):
             met[task].append(name)
 
-        async def run_one(task: str, name: str, untroubled: OracleEpisode) -> None:
+        async def run_one(task: str, name: str, untroubled: OracleEpisode, has_to_tap: bool) -> None:
             options = SessionOptions(with_image=False, with_tree=True, perturb=name)
             try:
                 played = await play(client, task, seed=SEED, options=options)
@@ -64,17 +66,18 @@ async def measure(size: Size) -> Finding:
             solved[name].append(played.reward.success)
             if not played.reward.success:
                 faults.append(f"{name}, {task}: {played.stuck or played.reward.side_effects or played.reward.parts}")
-            if not PERTURBATIONS[name].fails_calls:
+            if has_to_tap and not PERTURBATIONS[name].fails_calls:
                 solved_blind.append(await blind(client, untroubled, options))
 
         async def run_all(task: str) -> None:
             untroubled = await play(client, task, seed=SEED, options=PLAIN)
+            has_to_tap = not await blind(client, replace(untroubled, steps=untroubled.steps[-1:]), PLAIN)
             for name in met[task]:
-                await run_one(task, name, untroubled)
+                await run_one(task, name, untroubled, has_to_tap)
 
         await bounded([partial(run_all, task) for task in met], CONCURRENCY)
     played = [won for wins in solved.values() for won in wins]
-    left = sum(solved_blind) / len(solved_blind)
+    left = sum(solved_blind) / max(1, len(solved_blind))
     if left > MOST_BLIND:
         faults.append(f"fixed places still solve {left:.0%}, more than {MOST_BLIND:.0%}")
     figures = {
