@@ -1,4 +1,4 @@
-"""Other ways to fulfil a goal that a person would take: other spellings, detours undone, time that passes."""
+"""Other ways to fulfil a goal that a person would take: other spellings, wordings, detours undone, time that passes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from dataclasses import replace
 from typing import Final
 
 from benchmarks.trust.check import Check, Finding, Size, in_processes
-from benchmarks.trust.mutants import ALICE, goals
+from benchmarks.trust.mutants import ALICE, SEEDS, goals
 from benchmarks.trust.plans import Act, Plan, plan_of
 from benchmarks.trust.stage import Stage
 from benchmarks.trust.things import TABLES, Alarm, City, File, Joined, Made, Paired, Person, Thing, Timer, Value
 from rlfactory.emulators.simulator.phone import Phone
 from rlfactory.envs.api.types import Split
+from rlfactory.envs.rewards.rubric import Judge
+from rlfactory.envs.tasks.math_code.tasks import MathTask
 from rlfactory.envs.tasks.phone.reading import NOTES_FOLDER
+from rlfactory.envs.tasks.search_qa.question import TypedQuestion
 from rlfactory.envs.tasks.suites import default_registry
+from rlfactory.envs.tasks.task import Outcome
 
 CASES_PER_SAMPLE: Final = 10
 PACKAGES: Final = (
@@ -33,6 +37,8 @@ DETOURS: Final[tuple[Thing, ...]] = (
     *(Made(kind=kind) for kind in TABLES),
 )
 """Made, and taken away again."""
+QUESTIONS: Final = (TypedQuestion, MathTask)
+"""What is asked without a phone, and has one answer in words."""
 WAITS_S: Final = (60, 600, 3_600, 86_400)
 
 
@@ -82,6 +88,14 @@ def _pressed_twice(phone: Phone) -> Iterator[Act]:
                 yield Act((), (there, Value(key=there.key, value=value)))
 
 
+def wordings(answer: str) -> Iterator[str]:
+    """Yield what a person would take for the same answer."""
+    for form in ("{}.", " {}\n", "**{}**", '"{}"', "`{}`", "“{}”", "The answer is {}.", "Answer: {}", "It is {}."):
+        yield form.format(answer)
+    yield answer.lower()
+    yield answer.upper()
+
+
 def ways(plan: Plan, phone: Phone) -> Iterator[tuple[str, tuple[Act, ...]]]:
     """Yield other ways to carry out a plan, as acts."""
     for index, act in enumerate(plan.acts):
@@ -119,10 +133,10 @@ def tried(case: tuple[str, int, Split, Size]) -> tuple[int, list[str]]:
     if plan is None:
         return 0, [f"{name}: nobody has written down what fulfils it (benchmarks/trust/plans.py)"]
 
-    def judge(how: str) -> None:
+    def judge(how: str, answer: str = plan.answer) -> None:
         nonlocal count
         count += 1
-        verdict = stage.verdict(answer=plan.answer, foreground=shown)
+        verdict = stage.verdict(answer=answer, foreground=shown)
         if not verdict.success:
             why = [goal for goal, holds in verdict.holds if not holds] + list(verdict.side_effects)
             refused.append(f"{name}: refused: {how}: {why}")
@@ -142,12 +156,33 @@ def tried(case: tuple[str, int, Split, Size]) -> tuple[int, list[str]]:
         phone.system.open_app(package)
         phone.key("BACK")
         judge(f"{package} opened")
+    stage.play(plan.acts)
+    for answer in wordings(plan.answer) if plan.answer else ():
+        judge(f"the answer {answer!r}", answer)
     return count, refused
 
 
+def worded(case: tuple[str, int, Split, Size]) -> tuple[int, list[str]]:
+    """Return in how many ways one question was answered right, and those that were refused."""
+    name, seed, split, size = case
+    task = default_registry().draw(name, seed=seed, split=split)
+    assert isinstance(task, QUESTIONS)
+    right = str(task.answer if isinstance(task, TypedQuestion) else task.problem.answer)
+    judge, given = Judge(task), size.of_a_goal(CASES_PER_SAMPLE).of(list(wordings(right)))
+    verdicts = [
+        judge.verdict(Outcome(state={}, initial={}, finished=True, claimed_success=True, answer=answer, turns=1))
+        for answer in given
+    ]
+    refused = [said for said, verdict in zip(given, verdicts, strict=True) if not verdict.success]
+    return len(given), [f"{name}: refused: the answer {said!r}" for said in refused]
+
+
 def run(size: Size) -> Finding:
-    cases = size.share(CASES_PER_SAMPLE).of(goals(default_registry()))
-    found = in_processes(tried, [(*case, size) for case in cases])
+    registry, share = default_registry(), size.share(CASES_PER_SAMPLE)
+    questions = [task for task in registry if issubclass(task, QUESTIONS)]
+    asked = [(task.name, seed, split) for seed in range(SEEDS) for task in questions for split in task.splits]
+    found = in_processes(tried, [(*case, size) for case in share.of(goals(registry))])
+    found += [worded((*case, size)) for case in share.of(asked)]
     refused = [fault for _, faults in found for fault in faults]
     figures = {"alternatives": sum(number for number, _ in found), "refused": len(refused)}
     return Finding(figures=figures, faults=refused)
@@ -155,7 +190,7 @@ def run(size: Size) -> Finding:
 
 CHECK: Final = Check(
     name="alternatives",
-    what="Of other ways to fulfil a goal on a phone that a person would take (`alternatives`), none is refused "
-    "(`refused`).",
+    what="Of other ways to fulfil a goal, or to word an answer, that a person would take (`alternatives`), none is "
+    "refused (`refused`).",
     run=run,
 )
