@@ -12,6 +12,7 @@ from omegaconf import OmegaConf
 from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.trainer.credit.settings import TURNS
 from rlfactory.trainer.credit.turns import Estimator
+from rlfactory.trainer.run.local_service import ServiceConfig
 from rlfactory.trainer.run.recipe import CONFIGS, compose_recipe, recipe_names, resumed_recipe, save_config
 from rlfactory.trainer.run.settings import RolloutSettings
 
@@ -97,11 +98,16 @@ def test_an_unknown_recipe_names_close_ones() -> None:
 def test_a_recipe_of_a_file_builds_on_ours_and_names_files_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(
-        "defaults: [tiny_phone, _self_]\nrlfactory: {dialect: 'd.py:D', service: {tasks: [t.py], tools: t.yaml}}\n"
+        "defaults: [tiny_phone, _self_]\n"
+        "rlfactory: {dialect: 'd.py:D', service: {tasks: [t.py], apps: [a.py], tools: t.yaml}}\n"
     )
     own = compose_recipe(str(path)).rlfactory
     assert (own.recipe, own.dialect, own.tiny_model.hidden) == ("mine", f"{tmp_path}/d.py:D", 128)
-    assert (own.service.tasks, own.service.tools) == ([f"{tmp_path}/t.py"], f"{tmp_path}/t.yaml")
+    words = ServiceConfig.from_config(own.service).arguments()
+    given = {
+        words[at]: words[at + 1] for at in range(1, len(words) - 1) if words[at] in {"--tasks", "--apps", "--tools"}
+    }
+    assert given == {"--tasks": f"{tmp_path}/t.py", "--apps": f"{tmp_path}/a.py", "--tools": f"{tmp_path}/t.yaml"}
     with pytest.raises(UnknownName, match="no recipe file"):
         compose_recipe(str(tmp_path / "none.yaml"))
 
