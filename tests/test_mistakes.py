@@ -53,7 +53,6 @@ MISTAKES = [
     ("serve --config service.yaml", r"service\.yaml.*'phons'.*phones"),
     ("serve --config wrong_value.yaml", r"wrong_value\.yaml.*phones.*'many'"),
     ("serve --phones 0 --port 0 --tasks nowhere.py", r"nowhere\.py: there is no such file"),
-    ("serve --phones 1 --port 0 --apps nowhere.py", r"nowhere\.py: there is no such file"),
     ("serve --phones 1 --port 0 --apps empty.py", r"empty\.py defines no app: rlfactory\.emulators\..*App"),
     (
         "serve --phones 1 --port 0 --transport docker --apps empty.py",
