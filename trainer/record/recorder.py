@@ -91,11 +91,17 @@ class Recorder:
         }
         self._log.replace_episodes(replace(each, turns=turned.get(each.id, each.turns)) for each in episodes)
 
-    def forget_after(self, step: int) -> None:
-        """Drop what was recorded of later steps: they are going to be played again."""
-        kept = [outcome for outcome in read_outcomes(self._log.folder) if outcome.step <= step]
-        write_lines(self._outcomes, [asdict(outcome) for outcome in kept])
-        self._log.replace_episodes(each for each in self._log.episodes() if each.step <= step)
+    def forget_after(self, step: int, *, evaluated: bool = True) -> None:
+        """Drop what was recorded of later steps, and of this one's evaluation unless it was `evaluated` to the end.
+
+        They are going to be played again.
+        """
+
+        def stays(each: Outcome | EpisodeRecord) -> bool:
+            return each.step < step or (each.step == step and (evaluated or each.phase == "train"))
+
+        write_lines(self._outcomes, [asdict(each) for each in read_outcomes(self._log.folder) if stays(each)])
+        self._log.replace_episodes(each for each in self._log.episodes() if stays(each))
 
     def record(self, episode: Episode | Dropped, *, phase: Phase, step: int) -> EpisodeRecord:
         """Return the record, its screenshots stored."""

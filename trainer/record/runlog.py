@@ -267,6 +267,9 @@ class RunLog:
     def add_step(self, record: StepRecord) -> None:
         append_line(self.metrics_path, asdict(record))
 
+    def replace_steps(self, records: Iterable[StepRecord]) -> None:
+        write_lines(self.metrics_path, [asdict(record) for record in records])
+
     def add_episode(self, record: EpisodeRecord) -> None:
         append_line(self.episodes_path, asdict(record))
 

@@ -18,6 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from rlfactory.envs.api.errors import TaskError, UnknownName
+from rlfactory.trainer.record.runlog import replace_text
 from rlfactory.trainer.run.limits import check_limits
 
 SMOLLM2 = "HuggingFaceTB/SmolLM2-135M-Instruct"
@@ -205,4 +206,4 @@ def _first_line(error: Exception) -> str:
 
 def save_config(config: DictConfig, path: Path) -> None:
     """Write a composed recipe; `OmegaConf.load` reads it back."""
-    path.write_text(OmegaConf.to_yaml(config))
+    replace_text(path, OmegaConf.to_yaml(config))

@@ -12,7 +12,7 @@ import math
 import os
 import shutil
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,9 +27,10 @@ from rlfactory.processes.descendants import ChildFailed, last_words, python_chil
 from rlfactory.processes.warm import SUPPORTED, WarmPython, warm_python
 from rlfactory.trainer.credit.settings import CreditSettings
 from rlfactory.trainer.dialects import get_dialect
-from rlfactory.trainer.record.metrics import step_record, time_shares
-from rlfactory.trainer.record.recorder import PLAIN, Recorder, read_outcomes
-from rlfactory.trainer.record.runlog import RunLog, RunSummary, StepRecord, point_to_latest, read_lines
+from rlfactory.trainer.record.following import Follower, catch_up
+from rlfactory.trainer.record.metrics import time_shares
+from rlfactory.trainer.record.recorder import PLAIN, Recorder
+from rlfactory.trainer.record.runlog import RunLog, RunSummary, StepRecord, point_to_latest
 from rlfactory.trainer.run import warm_start
 from rlfactory.trainer.run.engines import hub_environment, settle_engine, version
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
@@ -168,6 +169,7 @@ class _Run:
 
     async def play(self) -> RunSummary:
         self._log.create()
+        self._keep_config()  # at once: a run that is killed before it knows its service can go on, too
         point_to_latest(self._log.folder)
         status: Literal["finished", "stopped", "failed"] = "failed"
         error = ""
@@ -236,10 +238,11 @@ class _Run:
             self._own.address = address
             self._own.run_folder = str(self._log.folder)
             self._config.actor_rollout_ref.rollout.agent.agent_loop_config_path = str(CONFIGS / "agent_loops.yaml")
-            if self._resume and self._saved_step():
-                # What comes after the checkpoint is played again, what comes before it is not.
-                Recorder(self._log).forget_after(self._saved_step())
-                self._config.trainer.val_before_train = False
+            if self._resume:
+                self._config.trainer.val_before_train = self._evaluation_is_due()
+        self._keep_config()
+
+    def _keep_config(self) -> None:
         save_config(self._config, self._log.folder / "config.yaml")
 
     async def _prepare_model(self, address: str) -> None:
@@ -269,7 +272,7 @@ class _Run:
     async def _grpo(self) -> None:
         started = self._begin("grpo_start", "waiting for Ray")
         metrics = self._log.logs / f"verl-{time.strftime('%H%M%S')}.jsonl"
-        follower = _Follower(metrics, self._log, self._phases)
+        follower = Follower(metrics, self._log, elapsed_s=lambda: self._phases.elapsed_s)
         total = int(self._config.trainer.total_training_steps)
         stall_s = float(self._own.stall_timeout_s)
         log_path = self._log.logs / "grpo.log"
@@ -326,6 +329,16 @@ class _Run:
         if source.is_dir():
             shutil.rmtree(self._log.policy, ignore_errors=True)
             shutil.copytree(source, self._log.policy)
+
+    def _evaluation_is_due(self) -> bool:
+        """Put the records of a run that goes on in order; tell whether its last checkpoint has yet to be evaluated."""
+        saved, asked = self._saved_step(), self._config.trainer
+        if catch_up(self._log, saved):
+            return False
+        if not saved:
+            return bool(asked.val_before_train)
+        every = asked.test_freq
+        return bool(every > 0 and (saved % every == 0 or saved >= asked.total_training_steps))
 
     def _saved_step(self) -> int:
         """Return the step of the last checkpoint; 0 when there is none."""
@@ -393,36 +406,6 @@ def summarise(steps: Sequence[StepRecord], base: RunSummary) -> RunSummary:
         infra_dropped=sum(step.infra_dropped for step in steps),
         malformed_rate_end=trained[-1].malformed if trained else 0.0,
     )
-
-
-class _Follower:
-    """Turns new lines of verl's metrics file into step records."""
-
-    def __init__(self, metrics: Path, log: RunLog, phases: _Phases) -> None:
-        self._metrics = metrics
-        self._log = log
-        self._phases = phases
-        self._seen = 0
-
-    def new_steps(self) -> list[StepRecord]:
-        rows = list(read_lines(self._metrics))[self._seen :]
-        self._seen += len(rows)
-        if not rows:
-            return []
-        outcomes = list(read_outcomes(self._log.folder))
-        records = [
-            step_record(
-                int(row["step"]), elapsed_s=self._phases.elapsed_s, verl=_numbers(row["data"]), outcomes=outcomes
-            )
-            for row in rows
-        ]
-        for record in records:
-            self._log.add_step(record)
-        return records
-
-
-def _numbers(data: Mapping[str, Any]) -> dict[str, float]:
-    return {key: float(value) for key, value in data.items() if isinstance(value, int | float)}
 
 
 def _parameters(folder: Path) -> int:
