@@ -7,6 +7,7 @@ TensorBoard or W&B, the report and `summary.json` show equal success.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,6 +51,10 @@ class EpisodeTaskRunner(_Runner):  # type: ignore[misc]
 OF_A_NEW_CLUSTER: Final = ("num_cpus", "num_gpus", "object_store_memory", "include_dashboard")
 """Keys of `ray_init` that Ray refuses for a cluster that has its size already."""
 
+RAY_STARTS: Final = 5
+"""Tries to start a cluster: Ray gives each 30 s, which is too few where other programs keep all cores busy."""
+TOO_SLOW: Final = "The current node timed out during startup"
+
 
 def train(config: Any) -> None:
     """Train to the end, in a Ray cluster of its own or the one that `ray_kwargs.ray_init.address` names.
@@ -69,7 +74,18 @@ def train(config: Any) -> None:
         if config.ray_kwargs.ray_init.address != "local":
             for size in OF_A_NEW_CLUSTER:
                 config.ray_kwargs.ray_init.pop(size, None)
-    try:
-        run_ppo(config, task_runner_class=ray.remote(EpisodeTaskRunner))
-    finally:
-        ray.shutdown()
+    patiently(lambda: run_ppo(config, task_runner_class=ray.remote(EpisodeTaskRunner)))
+
+
+def patiently(work: Callable[[], None]) -> None:
+    """Do what begins with a start of Ray, again where Ray was too slow to start, and leave none of it running."""
+    for left in reversed(range(RAY_STARTS)):
+        try:
+            work()
+        except Exception as error:
+            if not left or TOO_SLOW not in str(error):
+                raise
+        else:
+            break
+        finally:
+            ray.shutdown()

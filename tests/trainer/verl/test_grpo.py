@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import struct
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from rlfactory.trainer.record.recorder import Outcome, read_outcomes
 from rlfactory.trainer.record.report import write_report
 from rlfactory.trainer.record.runlog import Phase, RunLog, RunSummary, append_line
 from rlfactory.trainer.run.train import check_drift, summarise
-from rlfactory.trainer.verl.grpo import EpisodeTracking
+from rlfactory.trainer.verl.grpo import RAY_STARTS, TOO_SLOW, EpisodeTracking, patiently
 
 BLOCK = 32768
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
@@ -116,3 +117,21 @@ def test_a_run_whose_engine_samples_from_another_policy_is_stopped_with_the_reas
     check_drift(record, 0.07)
     with pytest.raises(Exception, match=r"step 7: .* differ by 0.060 .* over rlfactory.prob_diff_limit=0.05"):
         check_drift(record, 0.05)
+
+
+def test_ray_gets_another_try_where_it_was_too_slow_to_start_and_nothing_else_does() -> None:
+    def fails(with_error: str, times: int) -> list[str]:
+        tries: list[str] = []
+
+        def work() -> None:
+            tries.append(with_error)
+            if len(tries) <= times:
+                raise RuntimeError(with_error)
+
+        with contextlib.suppress(RuntimeError):
+            patiently(work)
+        return tries
+
+    assert len(fails(f"{TOO_SLOW}. This could happen ...", 2)) == 3
+    assert len(fails(f"{TOO_SLOW}.", 99)) == RAY_STARTS
+    assert len(fails("no space left on device", 99)) == 1
