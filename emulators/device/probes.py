@@ -22,8 +22,8 @@ class Probe:
     command: str
     parse: Callable[[str], Mapping[str, str]]
     """Of what the command printed. Never raises: what cannot be read adds no keys."""
-    reads: str = ""
-    """What its output follows from alone: a file or folder, `settings NAMESPACE`, `foreground`; "" for more."""
+    reads: str
+    """What its output follows from alone: a file or folder, `settings NAMESPACE`, `foreground`, `clock`."""
 
 
 def record(**fields: Any) -> str:
@@ -349,5 +349,5 @@ PROBES: Final = (
         "/data/data/com.android.providers.telephony",
     ),
     Probe("foreground", "dumpsys activity activities | grep -m 1 ResumedActivity", _parse_foreground, "foreground"),
-    Probe("now", "date '+%Y-%m-%d %H:%M:%S'; uptime -s", _parse_times_of_phone),
+    Probe("now", "date '+%Y-%m-%d %H:%M:%S'; uptime -s", _parse_times_of_phone, "clock"),
 )

@@ -65,9 +65,14 @@ def diff(before: DeviceState, after: DeviceState) -> tuple[Change, ...]:
     return tuple(Change(key=key, before=before.get(key), after=after.get(key)) for key in sorted(changed))
 
 
+def compared(state: DeviceState) -> dict[str, str]:
+    """Return what of a state makes a difference: all but what is aside."""
+    return {key: value for key, value in state.items() if not key.startswith(ASIDE)}
+
+
 def digest(state: DeviceState) -> str:
     """Return the content hash (hex, 32 digits) of a state: equal states have equal digests."""
-    lines = "\n".join(f"{key!r} {state[key]!r}" for key in sorted(state) if not key.startswith(ASIDE))
+    lines = "\n".join(f"{key!r} {value!r}" for key, value in sorted(compared(state).items()))
     return hashlib.blake2b(lines.encode(), digest_size=16).hexdigest()
 
 

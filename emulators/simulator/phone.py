@@ -25,6 +25,7 @@ from rlfactory.emulators.simulator.shell import ShellOutput, run
 from rlfactory.emulators.simulator.view.builder import build_scene
 from rlfactory.emulators.simulator.view.drawing import render
 from rlfactory.emulators.simulator.view.scene import Scene
+from rlfactory.emulators.simulator.view.shown import Shown
 
 __all__ = ["Phone", "PhoneConfig", "PhoneSnapshot", "PhoneState"]
 
@@ -86,8 +87,9 @@ class Phone:
         self.catalog = Catalog(with_home(apps_of_new_phones(config.app_files) if apps is None else apps))
         self.system = System(self)
         self.navigator = Navigator(self)
-        self._scene: tuple[int, Scene] | None = None
-        """The screen, and the uptime that it was built for: with the host's clock it goes stale by itself."""
+        self._shown: Shown | None = None
+        self._looked_ms: int | None = None
+        """Uptime at which the screen was last looked at; None: something has happened since."""
         self._golden = golden if golden is not None else GoldenImages()
         image = self._golden.find(config, self.catalog.apps)
         if image is not None:
@@ -128,17 +130,18 @@ class Phone:
             return self.state.tasks.front.top.activity
 
     def scene(self) -> Scene:
-        """Return the placed widgets of the whole screen; cached until something changes."""
+        """Return the placed widgets of the whole screen; built anew only if what it follows from has changed."""
         with self.lock:
             now_ms = self.state.clock.uptime_ms()
-            if self._scene is None or self._scene[0] != now_ms:
-                self._scene = now_ms, build_scene(self)
-            return self._scene[1]
+            if self._shown is None or (self._looked_ms != now_ms and not self._shown.is_good_for(self)):
+                self._shown = Shown(self, build_scene(self))
+            self._looked_ms = now_ms
+            return self._shown.scene
 
     def ui_tree(self) -> UiNode:
         """Return the accessibility tree of the screen."""
         with self.lock:
-            return self.scene().ui_tree()
+            return self.scene().ui_tree
 
     def rgb(self) -> np.ndarray:
         """Return the screen: RGB, uint8 [H, W, 3]."""
@@ -151,8 +154,8 @@ class Phone:
             return render.encode(self.scene(), spec)
 
     def invalidate(self) -> None:
-        """Note that the state changed: the next look at the screen builds it anew."""
-        self._scene = None
+        """Note that the state may have changed: the next look at the screen compares it."""
+        self._looked_ms = None
 
     # --- input ---------------------------------------------------------------------------------------------------
 

@@ -57,6 +57,8 @@ class DirectDevice:
         self._sequence = itertools.count(1)
         self._parts: dict[str, tuple[object, DeviceState]] = {}
         """By part of the state: what it was read from, and its keys."""
+        self._root: object = None
+        """The files at the last reading."""
         self._read: Sequence[DeviceState | None] = (None,) * len(PROBES)
         """The parts of `_state`."""
         self._state: DeviceState = {}
@@ -233,7 +235,12 @@ class DirectDevice:
 
     def read_state(self) -> DeviceState:
         """Return the state, read in the caller's thread: for who has the phone to himself."""
-        parts = tuple(self._part(probe) for probe in PROBES)
+        root, before = self.phone.system.files.identity("/"), self._root
+        self._root = root
+        parts = tuple(
+            known if root is before and known is not None and probe.reads.startswith("/") else self._part(probe)
+            for probe, known in zip(PROBES, self._read, strict=True)
+        )
         if any(now is not before for now, before in zip(parts, self._read, strict=True)):
             self._state, self._read = joined(parts), parts
         return self._state
@@ -243,14 +250,21 @@ class DirectDevice:
         known, part = self._parts.get(probe.name, (None, {}))
         read = self._read_by(probe)
         if read is None or read != known:
-            part = parse_part(probe.name, self.phone.shell(probe.command).stdout.decode(errors="replace"))
+            part = parse_part(probe.name, self._printed(probe))
             self._parts[probe.name] = read, part
         return part
+
+    def _printed(self, probe: Probe) -> str:
+        """Return what the command prints; the time, which each step asks for, without a shell."""
+        if probe.reads == "clock":
+            clock = self.phone.state.clock
+            return f"{clock.now():%Y-%m-%d %H:%M:%S}\n{clock.booted():%Y-%m-%d %H:%M:%S}\n"
+        return self.phone.shell(probe.command).stdout.decode(errors="replace")
 
     def _read_by(self, probe: Probe) -> object:
         """Return what a part is read from, to be compared; None for more than can be told."""
         match probe.reads.split():
-            case []:
+            case ["clock"]:
                 return None
             case ["foreground"]:
                 return self.phone.foreground

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rlfactory.emulators.device.device import Device, ImageSpec, Screen
-from rlfactory.emulators.device.ui import to_xml
+from rlfactory.emulators.device.ui import UiNode, to_xml
 from rlfactory.envs.api.coordinates import ScreenSize
 from rlfactory.envs.api.tracing import part
 from rlfactory.envs.api.types import ImageRef, Observation, SessionOptions
@@ -24,6 +24,8 @@ class PhoneObserver:
         )
         self.latest = Observation(sequence=0)
         self._image_px = (0, 0)
+        self._tree: UiNode | None = None
+        """Which `latest.tree_xml` is of."""
 
     async def look(self, *, timeout_s: float) -> Observation:
         """Observe, and keep it as the latest. Raises: DeviceError."""
@@ -33,12 +35,18 @@ class PhoneObserver:
         self.latest = Observation(
             sequence=self.latest.sequence + 1,
             image=self._image_of(screen) if self._options.with_image else None,
-            tree_xml=to_xml(screen.tree) if screen.tree is not None else "",
+            tree_xml=self._xml_of(screen.tree),
             activity=screen.activity,
             width_px=screen.width_px,
             height_px=screen.height_px,
         )
         return self.latest
+
+    def _xml_of(self, tree: UiNode | None) -> str:
+        """Return a tree as the wire has it; phones whose screen has not changed give the same object again."""
+        xml = self.latest.tree_xml if tree is self._tree else to_xml(tree) if tree is not None else ""
+        self._tree = tree
+        return xml
 
     def continue_from(self, parent: PhoneObserver) -> None:
         """Take over what the parent of a fork saw last."""

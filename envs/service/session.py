@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from rlfactory.emulators.device.errors import DeviceError
-from rlfactory.emulators.device.state import DeviceState, digest
+from rlfactory.emulators.device.state import DeviceState, compared, digest
 from rlfactory.envs.api.errors import (
     EnvironmentFault,
     EpisodeOver,
@@ -129,8 +129,8 @@ class Session:
         self.reward = Reward()
         self._initial: DeviceState = {}
         self._now: DeviceState = {}
-        self._hashed: tuple[DeviceState | None, str] = (None, "")
-        """The state that was hashed last, and its hash."""
+        self._hashed: tuple[DeviceState | None, DeviceState, str] = (None, {}, "")
+        """The state that was hashed last, what of it makes a difference, and its hash."""
         self._plan = plan(
             episode.options.perturb,
             f"{episode.key.task}/{episode.key.split}/{episode.key.seed}",
@@ -278,9 +278,12 @@ class Session:
         """Of the phone's state when it was last read; "" in text-only tasks."""
         if self.phone is None:
             return ""
-        if self._hashed[0] is not self._now:
-            self._hashed = self._now, digest(self._now)
-        return self._hashed[1]
+        hashed, different, said = self._hashed
+        if hashed is not self._now:
+            now = compared(self._now)
+            said = said if said and now == different else digest(now)
+            self._hashed = self._now, now, said
+        return said
 
     @property
     def busy(self) -> bool:

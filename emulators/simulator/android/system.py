@@ -71,6 +71,10 @@ class System:
     def now(self) -> datetime:
         return self._phone.state.clock.now()
 
+    def minute(self) -> datetime:
+        """Return `now` without seconds, for screens that show none: they need not be built anew within the minute."""
+        return self._phone.state.clock.minute()
+
     def uptime_ms(self) -> int:
         """Monotonic milliseconds since boot (stopwatch, timer)."""
         return self._phone.state.clock.uptime_ms()

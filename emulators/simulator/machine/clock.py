@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -28,6 +28,8 @@ class Clock:
     zone: str = "UTC"
     host_start_ns: int = 0
     """Realtime: the host's monotonic clock at boot."""
+    readings: int = field(default=0, compare=False)
+    """How often it was asked for more than the minute: tells whether a screen shows what changes within one."""
 
     @classmethod
     def starting_at(cls, start: datetime, kind: ClockKind) -> Clock:
@@ -40,6 +42,7 @@ class Clock:
         return clock
 
     def uptime_ms(self) -> int:
+        self.readings += 1
         if self.kind == "virtual":
             return self.elapsed_ms
         return self.elapsed_ms + (time.monotonic_ns() - self.host_start_ns) // NS_PER_MS
@@ -62,6 +65,17 @@ class Clock:
         """Return the wall clock as an aware datetime in the phone's zone."""
         utc = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=self.wall_ns() // 1000)
         return utc.astimezone(zone_info(self.zone))
+
+    def minute(self) -> datetime:
+        """Return `now` without seconds: who tells none asks for this, and its screen stays good for a minute."""
+        readings = self.readings
+        now = self.now().replace(second=0, microsecond=0)
+        self.readings = readings
+        return now
+
+    def booted(self) -> datetime:
+        """Return when the phone was started, by its wall clock as it goes now."""
+        return self.now() - timedelta(milliseconds=self.uptime_ms())
 
 
 def zone_info(name: str) -> tzinfo:

@@ -79,8 +79,11 @@ class _Builder:
         self.layers: list[Layer] = []
 
     def build(self) -> Scene:
+        clock = self.phone.state.clock
+        readings = clock.readings
         screen = self._told(self.activity.build(self.phone.system))
         popup = self._told(self.activity.dialog(self.phone.system))
+        tells_seconds = clock.readings != readings
         if self.view.loading and self.phone.state.clock.uptime_ms() < self.view.loaded_at_ms:
             screen, popup = interruptions.still_loading(screen, self.view.loading), None
         self._settle_focus(popup if popup is not None else screen)
@@ -109,7 +112,7 @@ class _Builder:
             self._toast()
         if (interruption := interruptions.showing(self.phone)) is not None:
             self._interruption(interruption)
-        return Scene(self.width, self.height, self.context, tuple(self.layers))
+        return Scene(self.width, self.height, self.context, tuple(self.layers), tells_seconds=tells_seconds)
 
     def picture(self) -> tuple[Operation, ...]:
         self.context = replace(self.context, scroll_px=self.activity.scroll_px)

@@ -44,11 +44,21 @@ class Layer:
 class Scene:
     """What the screen shows and where everything lies. Never changed once built."""
 
-    def __init__(self, width_px: int, height_px: int, context: Context, layers: tuple[Layer, ...]) -> None:
+    def __init__(
+        self,
+        width_px: int,
+        height_px: int,
+        context: Context,
+        layers: tuple[Layer, ...],
+        *,
+        tells_seconds: bool = False,
+    ) -> None:
         self.width_px = width_px
         self.height_px = height_px
         self.context = context
         self.layers = layers
+        self.tells_seconds = tells_seconds
+        """Its activity has asked for the time: a second later it may show something else."""
 
     @cached_property
     def display_list(self) -> tuple[Operation, ...]:
@@ -88,8 +98,9 @@ class Scene:
                     return node
         return None
 
+    @cached_property
     def ui_tree(self) -> UiNode:
-        """Return the accessibility tree of the window that has the focus."""
+        """The accessibility tree of the window that has the focus."""
         layer = self.active
         floating = (each.node for each in self.layers if each.kind in {"toolbar", "banner"})
         return window_tree((layer.node, *floating), layer.area, layer.package, self.context)

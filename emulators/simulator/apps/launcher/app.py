@@ -50,7 +50,7 @@ class HomeScreen(Activity):
         return was_open
 
     def _workspace(self, system: System) -> ui.Widget:
-        now = system.now()
+        now = system.minute()
         date = f"{now:%a, %b} {now.day}"
         installed = launchable(system)
         docked = [app for package in DOCK for app in installed if app.package == package]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from rlfactory.emulators.simulator.machine.clock import MAX_WAIT_MS, NS_PER_MS, zone_info
@@ -92,7 +92,7 @@ def _usleep(context: Context) -> None:
 def _uptime(context: Context) -> None:
     clock = context.state.clock
     if "-s" in context.args:
-        context.line(f"{clock.now() - timedelta(milliseconds=clock.uptime_ms()):%Y-%m-%d %H:%M:%S}")
+        context.line(f"{clock.booted():%Y-%m-%d %H:%M:%S}")
         return
     minutes = clock.uptime_ms() // 60_000
     context.line(f" {context.state.clock.now():%H:%M:%S} up {minutes} min,  0 users,  load average: 0.00, 0.00, 0.00")
