@@ -156,7 +156,7 @@ class MainActivity(RecordList):
     agenda: bool = False
 
     def _chosen(self, system: System) -> date:
-        return date.fromisoformat(self.day) if self.day else system.now().date()
+        return date.fromisoformat(self.day) if self.day else system.minute().date()
 
     def _month(self, system: System) -> date:
         return date.fromisoformat(f"{self.month}-01") if self.month else self._chosen(system).replace(day=1)
@@ -166,7 +166,7 @@ class MainActivity(RecordList):
         if self.searching:
             return found
         if self.agenda:
-            today = system.now().date()
+            today = system.minute().date()
             return tuple(each for each in found if moment(system, each["end_ts"], 1).date() >= today)
         return tuple(each for each in found if occurs_on(system, each, self._chosen(system)))
 

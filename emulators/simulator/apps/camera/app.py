@@ -61,7 +61,7 @@ class CameraLauncher(Activity):
         finder = ui.Photo(
             key="preview",
             description="Viewfinder",
-            data=scene_photo(system.now().hour),
+            data=scene_photo(system.minute().hour),
             cover=True,
             weight=1,
             width="fill",

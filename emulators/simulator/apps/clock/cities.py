@@ -78,7 +78,7 @@ class CityTab:
         return ui.Fab(key="fab", icon="plus", description="Add city", on_tap=partial(system.start, CitySelection))
 
     def body(self, system: System) -> ui.Widget:
-        now = system.now()
+        now = system.minute()
         here = ui.Column(
             children=(
                 ui.Text(key="digital_clock", text=format_time(system, now.hour, now.minute), style="clock_huge"),

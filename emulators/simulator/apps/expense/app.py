@@ -93,7 +93,7 @@ class MainActivity(RecordList):
         return EXPENSES.rows(system, "ORDER BY created_date DESC, expense_id DESC")
 
     def head(self, system: System) -> tuple[ui.Widget, ...]:
-        now = system.now()
+        now = system.minute()
         months = [(moment(system, row["created_date"], MS), row) for row in self.rows(system)]
         spent = [
             row["amount"]

@@ -136,7 +136,7 @@ class FilesActivity(FileBrowser):
             on_tap = partial(system.start, QuickView, look)
         return file_row(
             item,
-            system.now(),
+            system.minute(),
             chosen=item.path in self.selected,
             enabled=self.transfer is None or item.is_dir,
             on_tap=on_tap,

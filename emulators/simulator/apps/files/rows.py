@@ -116,7 +116,7 @@ def roots_drawer(
 
 def info_dialog(system: System, path: str, on_close: ui.Callback) -> ui.Dialog:
     item = file_item(system, path)
-    when = item.modified_at(system.now())
+    when = item.modified_at(system.minute())
     facts = {
         "Type": item.kind.label,
         "Size": "" if item.is_dir else format_size(item.size),

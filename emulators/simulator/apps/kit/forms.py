@@ -58,7 +58,7 @@ class Field:
 
 def moment(system: System, value: object, unit_s: float) -> datetime:
     """Return a stored moment in the phone's zone."""
-    return (EPOCH + timedelta(seconds=float(str(value or 0)) * unit_s)).astimezone(system.now().tzinfo)
+    return (EPOCH + timedelta(seconds=float(str(value or 0)) * unit_s)).astimezone(system.minute().tzinfo)
 
 
 def stored(when: datetime, unit_s: float) -> int:

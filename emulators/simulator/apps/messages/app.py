@@ -48,7 +48,7 @@ def name_of(system: System, address: str) -> str:
 
 def when_text(system: System, date_ms: int) -> str:
     """Return the time of a message today, else its day."""
-    now = system.now()
+    now = system.minute()
     when = datetime.fromtimestamp(date_ms / 1000, tz=UTC).astimezone(now.tzinfo)
     return f"{when:%H:%M}" if when.date() == now.date() else f"{when:%b} {when.day}"
 

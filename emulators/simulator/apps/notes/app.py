@@ -80,7 +80,7 @@ class MainActivity(FileBrowser):
         return ui.AppBar(title=title, on_back=on_back, actions=(search, sort, more))
 
     def _list(self, system: System) -> ui.Widget:
-        items, now = self.items(system), system.now()
+        items, now = self.items(system), system.minute()
         rows: list[ui.Widget] = []
         if self.place != NOTEBOOK and not self.searching:
             icon = ui.Icon(icon="arrow-up-left")

@@ -101,7 +101,7 @@ class WelcomeActivity(Activity):
                 ui.ListItem(
                     key="list_item",
                     title=item.name,
-                    subtitle=f"{item.modified_day(system.now())}, {format_size(item.size)}",
+                    subtitle=f"{item.modified_day(system.minute())}, {format_size(item.size)}",
                     leading=ui.Icon(icon="music-note"),
                     trailing=ui.Row(children=buttons),
                 )

@@ -129,7 +129,7 @@ class MainActivity(RecordList):
     def _due(self, system: System, row: Record) -> str:
         if not row["dueDate"]:
             return ""
-        when, today = moment(system, row["dueDate"], MS), system.now().date()
+        when, today = moment(system, row["dueDate"], MS), system.minute().date()
         names = {today: "Today", today + timedelta(days=1): "Tomorrow", today - timedelta(days=1): "Yesterday"}
         name = names.get(when.date(), "")
         day = f"{when:%a}, {long_date(when)}"
