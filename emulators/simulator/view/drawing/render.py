@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import marshal
+import math
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import PIL.Image
 
 from rlfactory.emulators.device.device import Image, ImageSpec
+from rlfactory.emulators.device.pixels import STRIP_PX, joined, jpeg_strips, smart_size
 from rlfactory.emulators.device.pixels import encode as encode_pixels
 from rlfactory.emulators.simulator.view.drawing.canvas import draw, surface_on
 from rlfactory.emulators.simulator.view.drawing.painter import Box, Operation
@@ -20,6 +24,7 @@ from rlfactory.emulators.simulator.view.drawing.painter import Box, Operation
 if TYPE_CHECKING:
     from rlfactory.emulators.simulator.view.scene import Scene
 
+Kept = TypeVar("Kept")
 MAX_DAMAGE_SHARE = 0.6
 """Above this part of the screen everything is redrawn: clipping would cost more than it saves."""
 
@@ -116,11 +121,35 @@ class RendererConfig:
     frames: int = 4
     """Frame buffers kept, one per screen size (10 MB each at 1080x2400)."""
     cache_bytes: int = 48 << 20
-    """Encoded images kept."""
+    """Encoded images and strips of them that are kept."""
 
     def __post_init__(self) -> None:
         if self.frames < 1 or self.cache_bytes < 0:
             raise ValueError(f"a renderer needs at least one frame and no negative cache, got {self}")
+
+
+class _Cache(Generic[Kept]):
+    """What was encoded last, up to so many bytes."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._items: OrderedDict[Hashable, tuple[Kept, int]] = OrderedDict()
+        self.bytes = 0
+
+    def get(self, key: Hashable) -> Kept | None:
+        found = self._items.get(key)
+        if found is None:
+            return None
+        self._items.move_to_end(key)
+        return found[0]
+
+    def keep(self, key: Hashable, item: Kept, size_bytes: int) -> None:
+        """Keep what is not there yet."""
+        self._items[key] = item, size_bytes
+        self.bytes += size_bytes
+        while self.bytes > self._max_bytes and self._items:
+            _, (_, old_bytes) = self._items.popitem(last=False)
+            self.bytes -= old_bytes
 
 
 class Renderer:
@@ -130,13 +159,14 @@ class Renderer:
         self._config = config or RendererConfig()
         self._lock = threading.Lock()
         self._frames: OrderedDict[tuple[int, int], _Frame] = OrderedDict()
-        self._images: OrderedDict[tuple[str, ImageSpec], Image] = OrderedDict()
-        self._image_bytes = 0
+        self._images: _Cache[Image] = _Cache(self._config.cache_bytes // 2)
+        self._strips: _Cache[tuple[bytes, bytes]] = _Cache(self._config.cache_bytes // 2)
+        """With the header of a picture that they were part of."""
 
     @property
     def cached_bytes(self) -> int:
         """Size of the encoded images kept."""
-        return self._image_bytes
+        return self._images.bytes + self._strips.bytes
 
     @property
     def frame_sizes(self) -> tuple[tuple[int, int], ...]:
@@ -165,11 +195,32 @@ class Renderer:
         with self._lock:
             image = self._images.get(key)
             if image is not None:
-                self._images.move_to_end(key)
                 return image
-            image = encode_pixels(self._frame(operations, width_px, height_px), spec)
-            self._keep(key, image)
+            if spec.format == "jpeg":
+                image = self._jpeg(operations, width_px, height_px, spec)
+            else:
+                image = encode_pixels(self._frame(operations, width_px, height_px), spec)
+            self._images.keep(key, image, len(image.data))
             return image
+
+    def _jpeg(self, operations: Sequence[Operation], width_px: int, height_px: int, spec: ImageSpec) -> Image:
+        """Return the picture; only the strips that no picture has had are encoded."""
+        size = smart_size(width_px, height_px, max_pixels=spec.max_pixels, multiple_px=spec.multiple_px)
+        keys = [(name, width_px, height_px, spec) for name in strip_names(operations, height_px, size[1])]
+        found = [self._strips.get(key) for key in keys]
+        first = 0
+        while first < len(found):
+            if found[first] is None:
+                end = next((at for at in range(first, len(found)) if found[at] is not None), len(found))
+                rows = first * STRIP_PX, min(end * STRIP_PX, size[1])
+                header, strips = jpeg_strips(self._frame(operations, width_px, height_px), spec, rows)
+                for number, strip in enumerate(strips, first):
+                    found[number] = header, strip
+                    self._strips.keep(keys[number], (header, strip), len(header) + len(strip))
+                first = end
+            first += 1
+        whole = [strip for strip in found if strip is not None]
+        return joined(whole[0][0], [data for _, data in whole], size)
 
     def _frame(self, operations: Sequence[Operation], width_px: int, height_px: int) -> np.ndarray[Any, Any]:
         size = (width_px, height_px)
@@ -182,12 +233,22 @@ class Renderer:
         frame.show(operations)
         return frame.pixels
 
-    def _keep(self, key: tuple[str, ImageSpec], image: Image) -> None:
-        self._images[key] = image
-        self._image_bytes += len(image.data)
-        while self._image_bytes > self._config.cache_bytes and self._images:
-            _, old = self._images.popitem(last=False)
-            self._image_bytes -= len(old.data)
+
+def strip_names(operations: Sequence[Operation], height_px: int, scaled_px: int) -> list[bytes]:
+    """Return a name for each strip of a picture, of this height and then scaled: equal names mean equal pixels.
+
+    A strip is named by what is drawn where its pixels come from.
+    """
+    step = STRIP_PX * height_px / scaled_px
+    margin = math.ceil(4 * height_px / scaled_px) + _SMOOTH_MARGIN_PX
+    names = [hashlib.blake2b(bytes((number,)), digest_size=16) for number in range(-(-scaled_px // STRIP_PX))]
+    for operation in operations:
+        _, top, _, bottom = operation[1]
+        drawn = marshal.dumps(operation, 2)
+        first, last = int((top - margin) // step), int((bottom + margin) // step)
+        for name in names[max(first, 0) : max(last + 1, 0)]:
+            name.update(drawn)
+    return [name.digest() for name in names]
 
 
 @lru_cache(maxsize=1)

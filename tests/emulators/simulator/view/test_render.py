@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rlfactory.emulators.device.device import ImageSpec
+from rlfactory.emulators.device.pixels import encode
 from rlfactory.emulators.simulator.phone import Phone
 from rlfactory.emulators.simulator.view.drawing.painter import Operation
 from rlfactory.emulators.simulator.view.drawing.render import Renderer, RendererConfig, damage
@@ -52,13 +53,18 @@ def _draw(renderer: Renderer, scene: Scene) -> np.ndarray:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(ACTIONS, max_size=12))
-def test_redrawing_the_damage_is_redrawing_all(actions: list[tuple]) -> None:  # type: ignore[type-arg]
+def test_redrawing_and_encoding_what_changed_is_doing_all_of_it(actions: list[tuple]) -> None:  # type: ignore[type-arg]
     phone, _ = gallery_phone(WIDTH, HEIGHT)
     kept = Renderer()
     for action in actions:
         _act(phone, action)
         scene = phone.scene()
-        assert np.array_equal(_draw(kept, scene), _draw(Renderer(), scene)), action
+        anew = _draw(Renderer(), scene)
+        assert np.array_equal(_draw(kept, scene), anew), action
+        for spec in (ImageSpec(), ImageSpec(max_pixels=90_000)):
+            size = scene.width_px, scene.height_px
+            image = kept.encode(scene.display_list, *size, digest=scene.digest, spec=spec)
+            assert image == encode(anew, spec), action
 
 
 def test_equal_screens_have_equal_digests_and_pixels() -> None:
@@ -104,7 +110,7 @@ def test_unchanged_lists_damage_nothing_and_reordered_ones_everything() -> None:
 
 
 def test_kept_pictures_are_bounded(phone: Phone, gallery: Gallery) -> None:
-    renderer = Renderer(RendererConfig(cache_bytes=40_000))
+    renderer = Renderer(RendererConfig(cache_bytes=120_000))
     images = []
     for number in range(12):
         gallery.title = f"Number {number}"
@@ -114,7 +120,7 @@ def test_kept_pictures_are_bounded(phone: Phone, gallery: Gallery) -> None:
         images.append(renderer.encode(scene.display_list, *size, digest=scene.digest, spec=ImageSpec()))
         again = renderer.encode(scene.display_list, *size, digest=scene.digest, spec=ImageSpec())
         assert again is images[-1]
-    assert renderer.cached_bytes <= 40_000
+    assert renderer.cached_bytes <= 120_000
     assert len({image.digest for image in images}) == 12
 
 
