@@ -76,6 +76,7 @@ def damage(before: Sequence[Operation], after: Sequence[Operation]) -> list[Box]
 _SMOOTH = frozenset({"arc", "circle", "line", "outline", "photo", "picture", "polygon", "rrect", "shadow"})
 """What is drawn as a path with soft edges: Skia rounds its coverage differently when a clip cuts through it."""
 _SMOOTH_MARGIN_PX = 2
+_LONG_BYTES = 1_000
 
 
 def _reach(operation: Operation) -> Box:
@@ -245,6 +246,8 @@ def strip_names(operations: Sequence[Operation], height_px: int, scaled_px: int)
     for operation in operations:
         _, top, _, bottom = operation[1]
         drawn = marshal.dumps(operation, 2)
+        if len(drawn) > _LONG_BYTES:  # a photo: read once, not for each strip
+            drawn = hashlib.blake2b(drawn, digest_size=16).digest()
         first, last = int((top - margin) // step), int((bottom + margin) // step)
         for name in names[max(first, 0) : max(last + 1, 0)]:
             name.update(drawn)

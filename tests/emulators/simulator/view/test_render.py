@@ -51,7 +51,7 @@ def _draw(renderer: Renderer, scene: Scene) -> np.ndarray:
     return renderer.rgb(scene.display_list, scene.width_px, scene.height_px)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(ACTIONS, max_size=12))
 def test_redrawing_and_encoding_what_changed_is_doing_all_of_it(actions: list[tuple]) -> None:  # type: ignore[type-arg]
     phone, _ = gallery_phone(WIDTH, HEIGHT)
