@@ -76,7 +76,7 @@ class Simulated(Connection):
         self._say()
 
     def _say(self) -> None:
-        self.load = replace(self.load, free=self.phones - self.lent)
+        self.load = replace(self.load, free=self.phones - self.lent, sessions=self.lent)
 
 
 class Farm:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import grpc
@@ -47,17 +49,24 @@ class Connection:
         """Prepare a connection to `host:port`; nothing is connected before `open`."""
         self.address = address
         self.load = Load()
-        """As of the last answer."""
-        self.pending = 0
-        """Sessions of ours that are just being begun there."""
+        """As of the last answer, or as the directory of a cluster told later."""
+        self.heard_s = -math.inf
+        """When the service itself said its load last, by the monotonic clock."""
+        self.begun = 0
+        """Sessions of ours that were begun there."""
+        self.beginning: set[int] = set()
+        """Sessions of ours that are just being begun there, by the numbers of the calls before."""
         self.gone = ""
         """Why nobody will ever answer here again; "" while somebody may."""
         self._config = config
         self._trust = trust
         self._metadata = trust.metadata
+        self._asked = 0
+        self._answered = 0
+        """The latest call, by its number, that was answered: the load has what was asked for before it."""
         self._channel: grpc.aio.Channel | None = None
         self._stub: Any = None
-        self.steps = StepCalls(self.stub)
+        self.steps = StepCalls(self.stub, self._heard)
 
     async def open(self) -> None:
         """Connect. Raises: what `EnvClient.__aenter__` does."""
@@ -100,6 +109,36 @@ class Connection:
         if "socket closed" in details.lower():
             return ": it closed the connection (does it speak TLS?)"
         return ""
+
+    @property
+    def free(self) -> int:
+        """How many more sessions would find a phone there at once."""
+        return self.load.free - self._unheard
+
+    @property
+    def room(self) -> int:
+        """How many more sessions fit: phones that are just given back count, too; below 0 while some wait."""
+        load = self.load
+        return (load.phones - load.sessions if load.phones else load.free) - load.waiting - self._unheard
+
+    @property
+    def _unheard(self) -> int:
+        """How many sessions are being begun that the load does not know yet."""
+        return sum(number >= self._answered for number in self.beginning) if self.beginning else 0
+
+    @contextmanager
+    def one_more(self) -> Iterator[None]:
+        """Count a session that is being begun, for those that choose meanwhile."""
+        number = self._asked = self._asked + 1
+        self.beginning.add(number)
+        try:
+            yield
+            self.begun += 1
+        finally:
+            self.beginning.discard(number)
+
+    def _heard(self, load: Load) -> None:
+        self.load, self.heard_s = load, time.monotonic()
 
     async def aclose(self, *, gone: str = "") -> None:
         """Close the connection, for good where it is said why. Idempotent."""
@@ -153,10 +192,12 @@ class Connection:
 
     async def _attempt(self, method: str | Callable[..., Awaitable[Any]], request: object, timeout_s: float) -> Any:
         begin = getattr(self.stub(), method) if isinstance(method, str) else method
+        number = self._asked = self._asked + 1
         call = begin(request, timeout=timeout_s, metadata=self._traced())
         answer = await call
-        if isinstance(call, grpc.aio.UnaryUnaryCall):
-            self.load = load_in(await call.trailing_metadata()) or self.load
+        if isinstance(call, grpc.aio.UnaryUnaryCall) and (load := load_in(await call.trailing_metadata())):
+            self._heard(load)
+        self._answered = max(self._answered, number)
         return answer
 
     def _traced(self) -> tuple[tuple[str, str], ...]:

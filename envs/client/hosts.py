@@ -10,8 +10,7 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import Final, TypeVar
 
@@ -27,6 +26,10 @@ PATIENCE_S: Final = 2.0
 """How long to wait for a phone at one of several services before another is asked."""
 OTHERS: Final = 3
 """Services that may fail to begin a session before the last failure is told."""
+LOOKED_AT: Final = 8
+"""Services drawn at random, of which the first two that can be asked are compared; all where there are not two."""
+FRESH_S: Final = 2.0
+"""What a service said itself is not replaced for so long by what a directory has of it, which may be older."""
 
 
 class Hosts:
@@ -129,9 +132,9 @@ class Hosts:
             if home is None:
                 await self._change(left_s, failure)
                 continue
-            free = _free(home) > 0
+            free = home.free > 0
             try:
-                with _one_more(home):
+                with home.one_more():
                     return await begin(home, 0.0 if free else min(PATIENCE_S, max(left_s / 2, 0.0)))
             except LimitExceeded as error:
                 failure = error
@@ -151,17 +154,22 @@ class Hosts:
                     raise
 
     def _chosen(self) -> Connection | None:
-        """Return the freer of two drawn at random, of those with free phones if any have; None: nobody can be asked."""
-        now_s = time.monotonic()
-        able = [
-            each
-            for each in self._connections.values()
-            if not each.load.draining and not each.gone and self._avoided.get(each, 0.0) <= now_s
-        ]
-        drawn = [each for each in able if _free(each) > 0] or able
-        if not drawn:
-            return None
-        return max(random.sample(drawn, min(2, len(drawn))), key=lambda each: _free(each) - each.load.waiting)
+        """Return the freer of two drawn at random, of those with free phones if any have; None: nobody can be asked.
+
+        Of two that are as free, that which had fewer sessions of ours.
+        """
+        now_s, every = time.monotonic(), tuple(self._connections.values())
+        drawn = [each for each in random.sample(every, min(LOOKED_AT, len(every))) if self._able(each, now_s)]
+        drawn = [each for each in drawn if each.free > 0]
+        if len(drawn) < 2:  # few are left: look at all
+            able = [each for each in every if self._able(each, now_s)]
+            drawn = [each for each in able if each.free > 0] or [each for each in able if each.room > 0] or able
+            random.shuffle(drawn)
+        return max(drawn[:2], key=lambda each: (each.room, -each.begun), default=None)
+
+    def _able(self, connection: Connection, now_s: float) -> bool:
+        avoided = self._avoided.get(connection, 0.0) > now_s
+        return not (avoided or connection.gone or connection.load.draining)
 
     def _avoid(self, connection: Connection) -> None:
         self._avoided[connection] = time.monotonic() + AVOIDED_S
@@ -182,7 +190,7 @@ class Hosts:
                 connection = self._connections.get(address)
                 if connection is None:
                     self._reconnect(self._connect(address))
-                elif load is not None:
+                elif load is not None and connection.heard_s < time.monotonic() - FRESH_S:
                     connection.load = load
             for address in self._connections.keys() - found.keys():
                 await self._lose(self._connections.pop(address))
@@ -215,18 +223,3 @@ class Hosts:
         task.set_name(name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _free(connection: Connection) -> int:
-    """Return how many more sessions would find a phone there."""
-    return connection.load.free - connection.pending
-
-
-@contextmanager
-def _one_more(connection: Connection) -> Iterator[None]:
-    """Count a session that is being begun, for those that choose meanwhile."""
-    connection.pending += 1
-    try:
-        yield
-    finally:
-        connection.pending -= 1

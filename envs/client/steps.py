@@ -9,7 +9,9 @@ from typing import Any, Final
 
 import grpc
 
+from rlfactory.envs.wire.convert import load_from_pb
 from rlfactory.envs.wire.faults import from_status
+from rlfactory.envs.wire.load import Load
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
 LEAST_STEPS: Final = 16
@@ -23,9 +25,10 @@ Metadata = Sequence[tuple[str, str]]
 class StepCalls:
     """Stands for the stub of `Step`, for any number of callers at once; connects when it is first needed."""
 
-    def __init__(self, stub: Callable[[], Any]) -> None:
-        """`stub` returns that of the service."""
+    def __init__(self, stub: Callable[[], Any], heard: Callable[[Load], None]) -> None:
+        """`stub` returns that of the service; `heard` is told what outcomes say of its load."""
         self._stub = stub
+        self._heard = heard
         self._stream: _Stream | None = None
 
     async def __call__(self, request: pb.StepRequest, *, timeout: float, metadata: Metadata) -> pb.StepResponse:
@@ -36,7 +39,7 @@ class StepCalls:
             grpc.aio.AioRpcError: the service did not answer.
         """
         if self._stream is None or self._stream.ended:
-            self._stream = _Stream(self._stub().Steps(metadata=metadata))
+            self._stream = _Stream(self._stub().Steps(metadata=metadata), self._heard)
         return await self._stream.step(request, timeout)
 
     async def aclose(self) -> None:
@@ -46,8 +49,9 @@ class StepCalls:
 
 
 class _Stream:
-    def __init__(self, call: Any) -> None:
+    def __init__(self, call: Any, heard: Callable[[Load], None]) -> None:
         self._call = call
+        self._heard = heard
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[pb.StepResponse]] = {}
         self._steps: list[pb.NumberedStep] = []
@@ -84,6 +88,8 @@ class _Stream:
 
     async def _read(self) -> None:
         async for response in self._call:
+            if response.HasField("load"):
+                self._heard(load_from_pb(response.load))
             for outcome in response.outcomes:
                 answer = self._waiting.pop(outcome.number, None)
                 if answer is None or answer.done():

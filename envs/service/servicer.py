@@ -266,6 +266,7 @@ class EnvService:
             max_request_bytes=limits.max_request_bytes,
             unwritten=self._unwritten,
             outage_grace_s=limits.outage_grace_s,
+            load=self._load,
         )
         self._step_streams.add(stream)
         try:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from rlfactory.envs.api.errors import InfrastructureError, LimitExceeded
 from rlfactory.envs.wire.convert import Answer, outcomes, parsed
 from rlfactory.envs.wire.faults import to_bytes
+from rlfactory.envs.wire.load import Load
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
 LEAST_OUTCOMES: Final = 16
@@ -107,9 +108,11 @@ class StepStream:
         max_request_bytes: int,
         unwritten: Unwritten,
         outage_grace_s: float,
+        load: Callable[[], Load],
     ) -> None:
-        """Args: outage_grace_s: how long steps go on when the stream has broken."""
+        """Args: outage_grace_s: how long steps go on when the stream has broken. load: of the service, just now."""
         self._answer = answer
+        self._load = load
         self._places = asyncio.Semaphore(max_under_way)
         self._max_request_bytes = max_request_bytes
         self._unwritten = unwritten
@@ -143,7 +146,7 @@ class StepStream:
                     batch = self._next_batch()
                     size_bytes = sum(answer.size_bytes for _, answer in batch)
                     async with self._unwritten.holding(size_bytes):
-                        await written(write(outcomes(batch)))
+                        await written(write(outcomes(batch, self._load())))
                     for _ in batch:
                         self._places.release()
             if not self._reading.cancelled():

@@ -36,6 +36,7 @@ from rlfactory.envs.api.types import (
     ToolSchema,
     ToolStatus,
 )
+from rlfactory.envs.wire.load import Load
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
 E = TypeVar("E", bound=int)
@@ -57,6 +58,7 @@ SPLIT_FROM_PB: Final = {v: k for k, v in SPLIT_TO_PB.items()}
 # Fields that are called and typed alike on both sides.
 TASK: Final = ("name", "suite", "description", "max_turns")
 IMAGE: Final = ("data", "width_px", "height_px", "digest")
+LOAD: Final = ("phones", "free", "waiting", "sessions", "draining")
 OBSERVATION: Final = ("sequence", "tree_xml", "activity", "width_px", "height_px", "text")
 RESULT: Final = ("call_id", "name", "text", "duration_s")
 RESET: Final = (
@@ -356,14 +358,18 @@ class Answer:
         return sum(map(len, self.parts))
 
 
-def outcomes(answers: Sequence[tuple[int, Answer]]) -> bytes:
-    """Return the StepsResponse of numbered answers."""
-    pieces: list[bytes] = []
+def outcomes(answers: Sequence[tuple[int, Answer]], load: Load) -> bytes:
+    """Return the StepsResponse of numbered answers, and how busy the service is after them."""
+    pieces = [pb.StepsResponse(load=pb.Load(**same(load, LOAD))).SerializeToString()]
     for number, answer in answers:
         head = pb.StepOutcome(number=number).SerializeToString()
         head += _tag(_STATUS if answer.failed else _RESPONSE) + _varint(answer.size_bytes)
         pieces += (_tag(_OUTCOMES), _varint(len(head) + answer.size_bytes), head, *answer.parts)
     return b"".join(pieces)
+
+
+def load_from_pb(message: pb.Load) -> Load:
+    return Load(**same(message, LOAD))
 
 
 def parsed(kind: type[Message], data: bytes) -> Any:

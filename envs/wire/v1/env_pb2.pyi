@@ -380,10 +380,26 @@ class NumberedStep(_message.Message):
     def __init__(self, number: _Optional[int] = ..., step: _Optional[_Union[StepRequest, _Mapping]] = ...) -> None: ...
 
 class StepsResponse(_message.Message):
-    __slots__ = ("outcomes",)
+    __slots__ = ("outcomes", "load")
     OUTCOMES_FIELD_NUMBER: _ClassVar[int]
+    LOAD_FIELD_NUMBER: _ClassVar[int]
     outcomes: _containers.RepeatedCompositeFieldContainer[StepOutcome]
-    def __init__(self, outcomes: _Optional[_Iterable[_Union[StepOutcome, _Mapping]]] = ...) -> None: ...
+    load: Load
+    def __init__(self, outcomes: _Optional[_Iterable[_Union[StepOutcome, _Mapping]]] = ..., load: _Optional[_Union[Load, _Mapping]] = ...) -> None: ...
+
+class Load(_message.Message):
+    __slots__ = ("phones", "free", "waiting", "sessions", "draining")
+    PHONES_FIELD_NUMBER: _ClassVar[int]
+    FREE_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
+    SESSIONS_FIELD_NUMBER: _ClassVar[int]
+    DRAINING_FIELD_NUMBER: _ClassVar[int]
+    phones: int
+    free: int
+    waiting: int
+    sessions: int
+    draining: int
+    def __init__(self, phones: _Optional[int] = ..., free: _Optional[int] = ..., waiting: _Optional[int] = ..., sessions: _Optional[int] = ..., draining: _Optional[int] = ...) -> None: ...
 
 class StepOutcome(_message.Message):
     __slots__ = ("number", "response", "status")

@@ -75,6 +75,29 @@ async def test_all_free_phones_are_used_before_anyone_waits():
     assert opened(servers) == [0, 0, 0]
 
 
+async def test_what_a_service_has_just_said_is_not_replaced_by_an_older_report():
+    async with services(1, 1) as servers:
+        names = Named(*(each.address for each in servers))
+        async with EnvClient(names) as client:
+            first = await client.reset(TASK, seed=0)
+            full, other = client.home(first.session), (await client.statuses()).keys() - {client.home(first.session)}
+            names.queue.put_nowait({full: Load(phones=1, free=1), other.pop(): Load(phones=1, free=0, sessions=1)})
+            while not names.queue.empty():  # noqa: ASYNC110 - the client reads it
+                await asyncio.sleep(0)
+            await client.reset(TASK, seed=1)
+        assert opened(servers) == [1, 1]
+        assert [server.manager.pool.metrics.refused._value.get() for server in servers] == [0, 0]
+
+
+async def test_each_answer_to_a_step_says_how_busy_the_service_is():
+    async with services(2) as (server,), EnvClient(server.address) as one, EnvClient(server.address) as another:
+        first = await one.reset(TASK, seed=0)
+        await another.reset(TASK, seed=1)
+        assert one.load.sessions == 1
+        await one.step(first.session, 1, [HOME])
+        assert (one.load.sessions, one.load.free) == (2, 0)
+
+
 async def test_who_finds_no_phone_gets_the_first_that_becomes_free():
     async with services(1, 1) as servers, EnvClient([each.address for each in servers]) as client:
         first, second = [await client.reset(TASK, seed=seed) for seed in range(2)]

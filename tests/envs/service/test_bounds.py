@@ -13,8 +13,9 @@ from rlfactory.envs.service.step_stream import Unwritten
 from rlfactory.envs.service.watchdog import HELD_UP_S, Watchdog
 from rlfactory.envs.tools.runtime.fair_places import FairPlaces
 from rlfactory.envs.tools.sql.statement import bare
-from rlfactory.envs.wire.convert import Answer, outcomes
+from rlfactory.envs.wire.convert import Answer, load_from_pb, outcomes
 from rlfactory.envs.wire.faults import to_bytes
+from rlfactory.envs.wire.load import Load
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
 
@@ -143,7 +144,9 @@ def test_outcomes_of_serialized_parts_are_one_message():
     answer = pb.StepResponse(results=[pb.ToolResult(text="x" * 300)]).SerializeToString()
     lease = pb.StepResponse(lease_expiry_s=7.0).SerializeToString()
     failed = Answer((to_bytes(LimitExceeded("no")),), failed=True)
-    read = pb.StepsResponse.FromString(outcomes([(2**40, Answer((answer, lease))), (2, failed)]))
+    load = Load(phones=4, free=3, waiting=2, sessions=1, draining=1)
+    read = pb.StepsResponse.FromString(outcomes([(2**40, Answer((answer, lease))), (2, failed)], load))
+    assert load_from_pb(read.load) == load
     assert [each.number for each in read.outcomes] == [2**40, 2]
     assert (read.outcomes[0].response.lease_expiry_s, len(read.outcomes[0].response.results[0].text)) == (7.0, 300)
     assert read.outcomes[1].status.message == "no"
