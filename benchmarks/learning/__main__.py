@@ -1,4 +1,7 @@
-"""What credit is worth: `python -m benchmarks.learning [--json]`. What is measured stands in benchmarks/README.md."""
+"""What credit and curricula are worth: `python -m benchmarks.learning [--json]`.
+
+What is measured stands in benchmarks/README.md.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,23 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from benchmarks.learning import curriculum
 from benchmarks.learning.credit import ARMS, start_policy, train
-from benchmarks.learning.world import World
+from benchmarks.learning.world import SLOPPINESS, World
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.direct import DirectSource
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.server import ServerConfig, serving
 
 TASKS: Final = ("steps.turns8_decisions4", "steps.turns16_decisions4")
-PHONES: Final = 32
+PARTS: Final = ("curriculum", "credit")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +47,7 @@ class Compared:
 
 async def compare(world: World, task: str, seed: int, *, batches: int, rounds: int) -> Compared:
     """Train each arm from the same policy."""
-    start = await start_policy(world, task, seed, rounds=rounds)
+    start = await start_policy(world, {task: SLOPPINESS}, seed, rounds=rounds)
     plain = await train(world, copy.deepcopy(start), task, "grpo", seed=seed, batches=batches, until=2.0)
     target = plain.smooth[-1]
     curves = {"grpo": plain}
@@ -61,23 +66,29 @@ async def compare(world: World, task: str, seed: int, *, batches: int, rounds: i
     )
 
 
-async def measure(*, tasks: Sequence[str], seeds: int, batches: int, rounds: int) -> list[Compared]:
-    """Compare on every task and seed."""
-    found = []
+@asynccontextmanager
+async def phones() -> AsyncIterator[EnvClient]:
+    """Serve phones as small as the tiny model's."""
     source = DirectSource(PhoneConfig(width_px=480, height_px=800))
     async with serving(ServerConfig(drain_s=0.1), phones=source) as server, EnvClient(server.address) as client:
-        for task in tasks:
-            world = World(client)
-            for seed in range(seeds):
-                begun_s = time.monotonic()
-                found.append(await compare(world, task, seed, batches=batches, rounds=rounds))
-                last = found[-1]
-                taken_s = time.monotonic() - begun_s
-                print(
-                    f"{task} seed {seed}: {last.success_start:.2f} -> {last.success_end:.2f} in {last.grpo_steps} "
-                    f"steps; {last.ratios}; {taken_s:.0f} s, {world.on_phones} steps on phones",
-                    file=sys.stderr,
-                )
+        yield client
+
+
+async def measure(client: EnvClient, *, tasks: Sequence[str], seeds: int, batches: int, rounds: int) -> list[Compared]:
+    """Compare on every task and seed."""
+    found = []
+    for task in tasks:
+        world = World(client)
+        for seed in range(seeds):
+            begun_s = time.monotonic()
+            found.append(await compare(world, task, seed, batches=batches, rounds=rounds))
+            last = found[-1]
+            taken_s = time.monotonic() - begun_s
+            print(
+                f"{task} seed {seed}: {last.success_start:.2f} -> {last.success_end:.2f} in {last.grpo_steps} "
+                f"steps; {last.ratios}; {taken_s:.0f} s, {world.on_phones} steps on phones",
+                file=sys.stderr,
+            )
     return found
 
 
@@ -97,6 +108,20 @@ def figures(found: Sequence[Compared]) -> dict[str, Any]:
     }
 
 
+async def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure the parts that are asked for."""
+    result: dict[str, Any] = {}
+    async with phones() as client:
+        if "curriculum" in options.only:
+            result |= await curriculum.measure(World(client), seeds=options.seeds)
+        if "credit" in options.only:
+            found = await measure(
+                client, tasks=options.tasks, seeds=options.seeds, batches=options.batches, rounds=options.rounds
+            )
+            result |= figures(found)
+    return result
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.learning", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -104,12 +129,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--batches", type=int, default=60, help="of plain GRPO; the others get no more")
     parser.add_argument("--rounds", type=int, default=12, help="of cloning demonstrations")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     options = parser.parse_args()
     logging.disable(logging.WARNING)
-    found = asyncio.run(
-        measure(tasks=options.tasks, seeds=options.seeds, batches=options.batches, rounds=options.rounds)
-    )
-    result = figures(found)
+    result = asyncio.run(run(options))
     print(json.dumps(result) if options.json else "\n".join(f"{name}: {value}" for name, value in result.items()))
 
 

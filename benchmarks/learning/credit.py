@@ -57,9 +57,14 @@ class Curve:
         return next((steps for steps, value in whole if value >= success), None)
 
 
-async def start_policy(world: World, task: str, seed: int, *, rounds: int) -> Policy:
-    """Return a policy that knows the way and has the habit to change what it comes by."""
-    shown = [turn for number in range(DEMONSTRATIONS) for turn in await world.demonstrate(task, number)]
+async def start_policy(world: World, tasks: Mapping[str, float], seed: int, *, rounds: int) -> Policy:
+    """Return a policy that knows the way and has the habit to change what it comes by: so often, by task."""
+    shown = [
+        turn
+        for task, sloppiness in tasks.items()
+        for number in range(DEMONSTRATIONS)
+        for turn in await world.demonstrate(task, number, sloppiness)
+    ]
     known: dict[Act, int] = {(call.name, repr(dict(call.arguments))): place for place, call in enumerate(world.calls)}
     taken = []
     for turn in shown:
@@ -70,7 +75,7 @@ async def start_policy(world: World, task: str, seed: int, *, rounds: int) -> Po
         taken.append((turn, known[name]))
     policy = Policy(len(world.calls), seed=seed)
     loss = policy.clone(taken, rounds=rounds)
-    print(f"{task}: {len(world.calls)} actions, cloned to {loss:.2f} nats a turn", file=sys.stderr)
+    print(f"{', '.join(tasks)}: {len(world.calls)} actions, cloned to {loss:.2f} nats a turn", file=sys.stderr)
     return policy
 
 

@@ -104,13 +104,13 @@ class World:
                 )
         return self._prompts[task, seed]
 
-    async def demonstrate(self, task: str, seed: int) -> list[Shown]:
-        """Let the oracle play, who often changes what is right already."""
+    async def demonstrate(self, task: str, seed: int, sloppiness: float) -> list[Shown]:
+        """Let the oracle play, who so often changes what is right already."""
         drawn = REGISTRY.draw(task, seed=seed, split="train")
         assert isinstance(drawn, StepsTask)
         rng = random.Random(seed)
         believed = tuple(
-            not want if rng.random() < SLOPPINESS else start
+            not want if rng.random() < sloppiness else start
             for want, start in zip(drawn.wanted, drawn.start, strict=True)
         )
         async with self._client.session(task, seed=seed, options=replace(OPTIONS, with_tree=True)) as session:

@@ -80,6 +80,11 @@ TABLE: Final[Mapping[Look, Mapping[str, Values]]] = {
     looks.unserved: {f"{_DEADLINES}.reset_timeout_s": (0.3, 0.2)},
     looks.connected: {"rlfactory.address": ("127.0.0.1:1", "127.0.0.1:2")},
     looks.stuck_episode: {f"{_DEADLINES}.step_timeout_s": (0.5, 1.5)},
+    looks.drawn: {
+        "rlfactory.curriculum.enabled": (True, False),
+        "rlfactory.curriculum.least": (0.05, 1.0),
+        "rlfactory.curriculum.remembered": (64.0, 1.0),
+    },
     looks.credited: {
         f"rlfactory.credit.{name}": values
         for name, values in {

@@ -48,6 +48,7 @@ from rlfactory.trainer.run.settings import RolloutSettings
 from rlfactory.trainer.run.train import check_drift
 from rlfactory.trainer.verl import plugin
 from rlfactory.trainer.verl.agent_loop import PhoneAgentLoop
+from rlfactory.trainer.verl.dataset import CHOSEN
 from rlfactory.trainer.verl.images import measuring
 from rlfactory.trainer.verl.warm_start import make_model, sft_config
 from rlfactory.trainer.verl.workers import EpisodeWorker
@@ -64,6 +65,21 @@ def rows(config: Any) -> Any:
         order = create_rl_sampler(config.data, dataset) if training else range(len(dataset))
         first = [dataset[index] for index in itertools.islice(iter(order), 12)]
         seen.append((len(dataset), [(row["task"], row["seed"], row["split"], row["agent_name"]) for row in first]))
+    return seen
+
+
+def drawn(config: Any) -> Any:
+    """The tasks that are drawn, first as the recipe says, where one was never solved and another every other time."""
+    seen = []
+    for changed in (config, OmegaConf.merge(config, {"rlfactory": {"curriculum": {"enabled": True}}})):
+        CHOSEN.clear()
+        dataset = create_rl_dataset(changed.data.train_files, changed.data, None, None, is_train=True)
+        first, *others = changed.data.episodes.tasks
+        for curriculum in CHOSEN:
+            for number in range(40):
+                curriculum.note(first, solved=False)
+                curriculum.note(others[0], solved=number % 2 == 0)
+        seen.append([dataset[index]["task"] for index in range(40)])
     return seen
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from rlfactory.envs.api.errors import TaskError
+from rlfactory.trainer.credit.curriculum import CurriculumSettings
 from rlfactory.trainer.credit.settings import CreditSettings
 from rlfactory.trainer.credit.turns import BY_STATE
 
@@ -101,6 +102,9 @@ def _credit(config: Any) -> Iterator[str]:
         return
     try:
         chosen = CreditSettings.from_config(own, adv_estimator=config.algorithm.adv_estimator)
+        if curriculum := config.rlfactory.get("curriculum"):
+            filtered = bool(config.algorithm.filter_groups.enable)
+            CurriculumSettings.from_config(curriculum, filtered=filtered, tasks=len(config.data.episodes.tasks))
     except ValueError as error:
         yield str(error)
         return

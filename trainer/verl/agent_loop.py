@@ -128,6 +128,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
                 **self._steps,
                 "turn_scores": [turn.result.reward.total for turn in episode.turns],
                 "tool_rewards": [],
+                "task": episode.spec.task,
                 "goal": episode.goal,
                 FIELD: turn_facts(episode),
                 # Not "acc": of that verl's validation takes every dropped episode for a failure.

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import random
+from typing import Any, Final
 
 from torch.utils.data import Dataset
 from verl.utils.dataset.multiturn_sft_dataset import MultiTurnSFTDataset
 
+from rlfactory.trainer.credit.curriculum import Curriculum, CurriculumSettings
 from rlfactory.trainer.episode.episodes import EpisodeSource, row_of
+
+CHOSEN: Final[list[Curriculum]] = []
+"""This process's curriculum, if its recipe has one; the replay buffer, which lives here, too, tells it what it had."""
 
 
 class EpisodeDataset(Dataset[dict[str, Any]]):
@@ -21,12 +26,21 @@ class EpisodeDataset(Dataset[dict[str, Any]]):
         rows = EpisodeSource.from_config(config.episodes, split).rows()
         self._rows = rows[:max_samples] if max_samples > 0 else rows
         self._agent = str(config.episodes.agent)
+        own = config.episodes.get("curriculum")
+        self._curriculum: Curriculum | None = None
+        self._random = random.Random(f"curriculum {config.get('seed')}")
+        if own is not None and own.enabled and rows[0][2] == "train":
+            self._curriculum = Curriculum(CurriculumSettings(**own))
+            self._tasks = tuple(config.episodes.tasks)
+            CHOSEN[:] = [self._curriculum]
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         task, seed, split = self._rows[index]
+        if self._curriculum is not None:
+            task = self._curriculum.draw(self._tasks, self._random)
         return row_of(task=task, seed=seed, split=split, index=index, agent=self._agent)
 
 

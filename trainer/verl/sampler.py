@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
 from rlfactory.trainer.credit.settings import CreditSettings
 from rlfactory.trainer.verl.credit import FIELD, note
+from rlfactory.trainer.verl.dataset import CHOSEN
 
 
 class RolloutStalled(RuntimeError):
@@ -42,6 +44,8 @@ class BufferSettings:
     train_batch_size: int
     credit: Any = None
     """`rlfactory.credit`."""
+    curriculum: bool = False
+    """Tell the curriculum how often each task was solved."""
 
     def __post_init__(self) -> None:
         if self.min_group < 2:
@@ -71,14 +75,19 @@ class _EpisodeBuffer(ReplayBuffer):  # type: ignore[misc]
 
     def _materialize_batch(self, partition_id: str, selected_prompt_uids: Any, partition_snapshot: Any) -> Any:
         batch = super()._materialize_batch(partition_id, selected_prompt_uids, partition_snapshot)
-        if self._credit is not None and partition_id == "train":
-            self._note_turns(self._credit, batch)
+        if partition_id == "train" and (self._credit is not None or self._own.curriculum):
+            where = {"keys": batch.keys, "partition_id": partition_id}
+            fields = verl_buffers.tq.kv_batch_get(**where, select_fields=["extra_fields"]).pop("extra_fields").tolist()
+            if self._own.curriculum:
+                for each in fields:
+                    CHOSEN[0].note(each["task"], solved=bool(each["environment"]["success"]))
+            if self._credit is not None:
+                self._note_turns(self._credit, batch, fields)
         return batch
 
-    def _note_turns(self, settings: CreditSettings, batch: Any) -> None:
+    def _note_turns(self, settings: CreditSettings, batch: Any, fields: Sequence[Any]) -> None:
         """Tell our estimator what the rows did, and have verl tell it which row is which."""
         where = {"keys": batch.keys, "partition_id": batch.partition_id}
-        fields = verl_buffers.tq.kv_batch_get(**where, select_fields=["extra_fields"]).pop("extra_fields").tolist()
         note(settings, {key: each[FIELD] for key, each in zip(batch.keys, fields, strict=True)})
         named = list_of_dict_to_tensordict([{"uid": key} for key in batch.keys])
         verl_buffers.tq.kv_batch_put(**where, fields=named)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
 import numpy as np
+import pytest
 
 from benchmarks.learning import credit, world
 from benchmarks.learning.world import Choose, World
@@ -14,6 +15,12 @@ from rlfactory.emulators.sources.direct import DirectSource
 from rlfactory.envs.client import EnvClient
 
 TASK = "steps.turns4_decisions2"
+
+
+@pytest.fixture(autouse=True)
+def few_demonstrations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enough for every action to be known; how well they are cloned is not looked at here."""
+    monkeypatch.setattr(credit, "DEMONSTRATIONS", 8)
 
 
 def following(actions: Sequence[int]) -> Choose:
@@ -27,7 +34,7 @@ async def test_what_is_remembered_is_what_a_phone_does(
 ) -> None:
     async with client_of(phones=DirectSource(PhoneConfig(width_px=480, height_px=800))) as client:
         first, second = World(client), World(client)
-        policy = await credit.start_policy(first, TASK, 0, rounds=5)
+        policy = await credit.start_policy(first, {TASK: 0.75}, 0, rounds=5)
         prompt = await first.prompt(TASK, 3)
         played = await first.play(prompt, policy.choose)
         on_phones = first.on_phones
@@ -53,7 +60,7 @@ async def test_what_got_credit_becomes_likelier(
 ) -> None:
     async with client_of(phones=DirectSource(PhoneConfig(width_px=480, height_px=800))) as client:
         phones = World(client)
-        policy = await credit.start_policy(phones, TASK, 0, rounds=5)
+        policy = await credit.start_policy(phones, {TASK: 0.75}, 0, rounds=5)
         trace = await phones.play(await phones.prompt(TASK, 1), policy.choose)
 
         def chance() -> float:

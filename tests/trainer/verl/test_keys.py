@@ -25,6 +25,7 @@ ACTOR = "actor_rollout_ref.actor"
         (looks.sampling, "actor_rollout_ref.rollout.val_kwargs.temperature"),
         (looks.rows, "data.episodes.train.first_seed"),
         (looks.credited, "rlfactory.credit.trace"),
+        (looks.drawn, "rlfactory.curriculum.enabled"),
     ],
 )
 def test_a_key_has_the_effect_that_the_table_claims(look: Look, key: str) -> None:

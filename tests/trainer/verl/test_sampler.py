@@ -16,11 +16,13 @@ pytest.importorskip("verl", reason="needs the train extra")
 from omegaconf import OmegaConf
 from tensordict import TensorDict
 from verl.trainer.ppo.core_algos import compute_grpo_outcome_advantage, get_adv_estimator_fn
+from verl.trainer.ppo.utils import create_rl_dataset
 from verl.trainer.ppo.v1 import replay_buffer as verl_buffers
 from verl.utils.import_utils import load_extern_object
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
 from rlfactory.trainer.run.recipe import compose_recipe
+from rlfactory.trainer.verl.dataset import CHOSEN
 from rlfactory.trainer.verl.sampler import OffPolicyBuffer, OnPolicyBuffer, RolloutStalled
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
@@ -48,7 +50,11 @@ class Queue:
     def kv_batch_get(self, *, keys: Sequence[str], select_fields: Sequence[str], **_: Any) -> TensorDict:
         if "extra_fields" in select_fields:
             facts = {"first": 0, "states": ["s"], "progress": [0.0], "tokens": [1]}
-            return list_of_dict_to_tensordict([{"extra_fields": {"credit": facts}} for _ in keys])
+            rows = [
+                {"credit": facts, "task": key.split("_")[0], "environment": {"success": self.rewards[key] == 1.0}}
+                for key in keys
+            ]
+            return list_of_dict_to_tensordict([{"extra_fields": each} for each in rows])
         return TensorDict({"rm_scores": torch.tensor([[self.rewards[key]] for key in keys])}, batch_size=[len(keys)])
 
     def play(self, uid: str, rewards: Sequence[float], *, step: int = 1, status: str = "finished") -> None:
@@ -177,3 +183,18 @@ def test_nothing_is_waited_for_without_end(queue: Queue) -> None:
     queue.play("lost", [])
     with pytest.raises(RolloutStalled, match="4 groups of episodes were lost and none came through"):
         buffer(queue, []).sample(1, "train", 2)
+
+
+def test_the_curriculum_hears_how_often_a_task_was_solved(queue: Queue) -> None:
+    chosen = ("rlfactory.curriculum.enabled=true",)
+    config = OmegaConf.merge(recipe(), OmegaConf.from_dotlist(list(chosen)))
+    dataset = create_rl_dataset("train", config.data, None, None, is_train=True)
+    queue.play("one", [1.0, 1.0])
+    queue.play("two", [0.0, 1.0])
+    buffer(queue, [], *chosen).sample(1, "train", 2)
+    [curriculum] = CHOSEN
+    assert [curriculum.success(task) for task in ("one", "two", "three")] == pytest.approx(
+        [3 / 4, 1 / 2, 1 / 2], abs=0.01
+    )
+    drawn = {dataset[0]["task"] for _ in range(60)}
+    assert drawn == set(config.data.episodes.tasks)
