@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +18,7 @@ from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.wire.trust_options import ClientTrustFiles, token_from_environment
 from rlfactory.options import takes_options
 from rlfactory.trainer.record.compare import RunLog, compare
+from rlfactory.trainer.record.export.run import ExportConfig, run_export
 from rlfactory.trainer.record.report import write_report
 
 app = typer.Typer()
@@ -236,9 +238,38 @@ def export_run(
     out: Annotated[Path | None, typer.Option(help="A new folder; by default RUN/export-FORMAT.")] = None,
 ) -> None:
     """Write a run's trajectories in a format that other programs read."""
-    from rlfactory.trainer.record.export.run import ExportConfig, run_export
-
     print(run_export(ExportConfig(run=run, format=form, episode=episode, out=out)))
+
+
+@app.command()
+def gateway(
+    model: Annotated[Path, typer.Argument(help="A checkpoint: a Hugging Face directory, or a run's folder.")],
+    out: Annotated[Path | None, typer.Option(help="Add the rows of ended sessions to this file, JSON lines.")] = None,
+    dialect: Annotated[str, typer.Option(help="How the model writes calls, for agents that send tools.")] = "qwen3",
+    temperature: Annotated[float, typer.Option(min=0.0, help="Of every turn, whatever agents ask for.")] = 1.0,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Of a turn, where no recipe says it.")] = 512,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Of loopback; 0: a free one.")] = 8000,
+    as_json: Annotated[bool, typer.Option("--json", help="Say where it listens as one line of JSON.")] = False,
+) -> None:
+    """Serve a model to agents of others by OpenAI's API, and record their calls as rows to train on."""
+    try:
+        from rlfactory.trainer.verl.gateway import PolicyConfig, get_dialect, open_gateway
+    except ModuleNotFoundError as error:
+        raise TaskError(f"the gateway needs {error.name}: install rlfactory[train]") from None
+
+    config = PolicyConfig(dialect=dialect, temperature=temperature, max_tokens=max_tokens)
+
+    async def run() -> None:
+        with socket.create_server(("127.0.0.1", port)) as listener:
+            served = await open_gateway(model, dialect=get_dialect(dialect), config=config, out=out)
+            where = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            line = f"serving {model} to agents on {where}/v1; POST {where}/sessions opens a session; Ctrl-C stops"
+            print(json.dumps({"address": where, "template": served.template}) if as_json else line, flush=True)
+            await served.serve(listener)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)  # uvicorn stops in order, then raises what stopped it once more
+    asyncio.run(run())
 
 
 @app.command("validate")

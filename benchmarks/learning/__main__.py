@@ -1,4 +1,4 @@
-"""What credit and curricula are worth: `python -m benchmarks.learning [--json]`.
+"""What credit is worth, and what agents of others leave to learn from: `python -m benchmarks.learning [--json]`.
 
 What is measured stands in benchmarks/README.md.
 """
@@ -15,11 +15,13 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
 
-from benchmarks.learning import curriculum
+from benchmarks.learning import agents, curriculum
 from benchmarks.learning.credit import ARMS, start_policy, train
 from benchmarks.learning.world import SLOPPINESS, World
 from rlfactory.emulators.simulator.phone import PhoneConfig
@@ -28,7 +30,7 @@ from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.server import ServerConfig, serving
 
 TASKS: Final = ("steps.turns8_decisions4", "steps.turns16_decisions4")
-PARTS: Final = ("curriculum", "credit")
+PARTS: Final = ("agents", "curriculum", "credit")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,6 +113,9 @@ def figures(found: Sequence[Compared]) -> dict[str, Any]:
 async def run(options: argparse.Namespace) -> dict[str, Any]:
     """Measure the parts that are asked for."""
     result: dict[str, Any] = {}
+    if "agents" in options.only:
+        with TemporaryDirectory() as folder:
+            result |= await agents.measure(Path(folder), calls=options.calls)
     async with phones() as client:
         if "curriculum" in options.only:
             result |= await curriculum.measure(World(client), seeds=options.seeds)
@@ -129,6 +134,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--batches", type=int, default=60, help="of plain GRPO; the others get no more")
     parser.add_argument("--rounds", type=int, default=12, help="of cloning demonstrations")
+    parser.add_argument("--calls", type=int, default=500, help="of the agents behind the gateway")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     options = parser.parse_args()
     logging.disable(logging.WARNING)

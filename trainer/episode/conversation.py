@@ -92,8 +92,14 @@ class TokenConversation:
         self._request_id = request_id
         self._history: list[Message] = []
 
-    async def reply(self, messages: Sequence[Message]) -> Reply:
+    async def reply(
+        self, messages: Sequence[Message], *, max_tokens: int | None = None, stop: Sequence[str] = ()
+    ) -> Reply:
         """Tell the model these messages and return its next turn.
+
+        Args:
+            max_tokens: of this turn, where the budget allows more.
+            stop: texts at whose first occurrence the turn ends: no more of what was sampled is kept.
 
         Raises:
             RowFull: the row has no room for another whole turn; it was not changed.
@@ -111,8 +117,9 @@ class TokenConversation:
             request_id=self._request_id,
             prompt_ids=row,
             images=[*self.images, *images],
-            max_tokens=self._budget.turn_tokens,
+            max_tokens=min(max_tokens or self._budget.turn_tokens, self._budget.turn_tokens),
         )
+        sampled = self._until(sampled, stop)
         self.trajectory.add_context(context)
         self.images += images
         span = self.trajectory.add_sampled(sampled.token_ids, sampled.log_probs)
@@ -127,6 +134,16 @@ class TokenConversation:
             model_text=self._chat.decode(sampled.token_ids, special=True),
             context_text=self._chat.decode(context, special=True),
         )
+
+    def _until(self, sampled: Sampled, stop: Sequence[str]) -> Sampled:
+        """Return the turn as an engine returns it that stops where one of the texts is complete."""
+        ids = sampled.token_ids
+        if not any(each in self._chat.decode(ids, special=False) for each in stop):
+            return sampled
+        for end in range(1, len(ids) + 1):
+            if any(each in self._chat.decode(ids[:end], special=False) for each in stop):
+                return Sampled(token_ids=ids[:end], log_probs=sampled.log_probs[:end], complete=True)
+        return sampled
 
     async def _context(self, messages: Sequence[Message]) -> list[int]:
         if self._history:

@@ -64,6 +64,11 @@ class CheckpointPolicy(ModelPolicy):
     async def close(self) -> None:
         self._engine = self._chat = None
 
+    @property
+    def engine(self) -> BatchingEngine:
+        assert self._engine is not None, "open() comes first"
+        return self._engine
+
     def begin(self, episode: str) -> TokenConversation:
         assert self._chat is not None, "open() comes first"
         return TokenConversation(generate=self._generate, chat=self._chat, budget=self._budget, request_id=episode)
@@ -76,10 +81,9 @@ class CheckpointPolicy(ModelPolicy):
         images: Sequence[ImageRef],
         max_tokens: int,
     ) -> Sampled:
-        assert self._engine is not None, "open() comes first"
         sampling = Sampling(temperature=self._temperature, max_tokens=max_tokens)
         request = Request(prompt_ids=prompt_ids, images=[picture(image) for image in images], sampling=sampling)
-        answer = await self._engine.generate(request)
+        answer = await self.engine.generate(request)
         return Sampled(token_ids=answer.token_ids, log_probs=answer.log_probs, complete=answer.stop == "end")
 
 
