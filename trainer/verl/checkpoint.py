@@ -6,9 +6,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from omegaconf import OmegaConf
 from transformers.utils.logging import disable_progress_bar
 
 from rlfactory.envs.api.errors import TaskError
@@ -19,7 +17,7 @@ from rlfactory.trainer.episode.context import RowBudget
 from rlfactory.trainer.episode.conversation import Sampled, TokenConversation
 from rlfactory.trainer.episode.policies import DEFAULT_PATCHES, ModelPolicy, PolicyConfig
 from rlfactory.trainer.episode.rollout import session_options
-from rlfactory.trainer.run.settings import RolloutSettings
+from rlfactory.trainer.run.settings import RolloutSettings, recipe_of, screen_of
 from rlfactory.trainer.verl.chat import VerlChatTokens
 from rlfactory.trainer.verl.images import picture
 
@@ -40,8 +38,7 @@ class CheckpointPolicy(ModelPolicy):
         dialect = get_dialect(settings.dialect if settings else config.dialect)
         pixels = config.max_pixels or DEFAULT_PATCHES * dialect.multiple_px**2
         options = settings.options(dialect) if settings else session_options(dialect, SessionOptions(max_pixels=pixels))
-        service = recipe.rlfactory.service if recipe else None
-        screen_px = (int(service.width_px), int(service.height_px)) if service else None
+        screen_px = screen_of(recipe) if recipe else None
         super().__init__(name=f"checkpoint:{folder}", dialect=dialect, options=options, screen_px=screen_px)
         self._temperature = config.temperature
         self._budget = RowBudget(
@@ -85,13 +82,3 @@ class CheckpointPolicy(ModelPolicy):
         request = Request(prompt_ids=prompt_ids, images=[picture(image) for image in images], sampling=sampling)
         answer = await self.engine.generate(request)
         return Sampled(token_ids=answer.token_ids, log_probs=answer.log_probs, complete=answer.stop == "end")
-
-
-def recipe_of(folder: Path) -> Any:
-    """Return the configuration of the run that a checkpoint lies in, None when it lies in no run."""
-    for parent in [folder, *folder.resolve().parents[:5]]:
-        path = parent / "config.yaml"
-        if path.exists():
-            config = OmegaConf.load(path)
-            return config if "rlfactory" in config else None
-    return None
