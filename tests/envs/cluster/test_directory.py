@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from rlfactory.envs.api.errors import InfrastructureError, ProtocolMismatch, TaskError
+from rlfactory.envs.api.errors import InfrastructureError, ProtocolMismatch, TaskError, Unauthenticated
 from rlfactory.envs.client import ClientConfig, EnvClient
 from rlfactory.envs.client.ray_cluster import HostReport, connect
 from rlfactory.envs.cluster.directory import LOST_S, Directory
@@ -73,6 +75,9 @@ async def test_credentials_of_a_run_let_its_clients_in_and_no_others():
     async with serving(ServerConfig(drain_s=0.1, trust=trust)) as server:
         async with EnvClient(server.address, trust=ours.trust) as client:
             assert await client.list_tasks()
+        with pytest.raises(Unauthenticated):  # a token of another run
+            async with EnvClient(server.address, trust=replace(ours, token=theirs.token).trust):
+                pass
         with pytest.raises(InfrastructureError, match=r"TLS handshake failed|no environment service"):
             async with EnvClient(server.address, trust=theirs.trust, config=ClientConfig(connect_timeout_s=0.5)):
                 pass
