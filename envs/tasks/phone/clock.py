@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.phone.base import PhoneTask, StateTask, Want, pick, sample, setting_is
 from rlfactory.envs.tasks.phone.flows import clock as clock_flows
+from rlfactory.envs.tasks.phone.look import Look
 from rlfactory.envs.tasks.phone.pools import ALARM_LABELS
 from rlfactory.envs.tasks.phone.seeding import SeedAlarm, alarms_beside, seed_alarms, seed_stopwatch
 from rlfactory.envs.tasks.phone.times import LENGTHS, Time, TimerLength, draw_times
 from rlfactory.envs.tasks.phone.wants import alarm_added, alarm_is, alarm_moved, alarm_removed, timer_started
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
+BESIDE: Final = (6, 24)
+"""Of every three, one is an alarm."""
 STOPWATCH = "stopwatch"
 """Its state key; see `rlfactory.emulators.device.state`."""
 
@@ -100,9 +103,18 @@ class SwitchAlarmOn(SwitchAlarmOff):
     wanted: ClassVar[bool] = True
 
 
-class DeleteAlarm(ClockTask):
-    name = "clock.delete_alarm"
+class OneOfManyAlarms(ClockTask):
+    """An alarm that has to be found: among longer lists than elsewhere, for the taps are few once it is."""
+
     seeded = True
+
+    @classmethod
+    def draw_world(cls, rng: random.Random) -> dict[str, Any]:
+        return {"look": replace(Look.draw(rng), beside=rng.randint(*BESIDE))}
+
+
+class DeleteAlarm(OneOfManyAlarms):
+    name = "clock.delete_alarm"
 
     def wants(self) -> Sequence[Want]:
         return (alarm_removed(self.time.text, self.label),)
@@ -111,9 +123,8 @@ class DeleteAlarm(ClockTask):
         await clock_flows.delete_alarm(ui, self.time)
 
 
-class MoveAlarm(ClockTask):
+class MoveAlarm(OneOfManyAlarms):
     name = "clock.move_alarm"
-    seeded = True
 
     def wants(self) -> Sequence[Want]:
         return (alarm_moved(self.time.text, self.label, self.other_time.text),)
