@@ -56,12 +56,23 @@ class _Waiter:
     ttl_s: float
 
 
+@dataclass(slots=True)
+class Lending:
+    """Figures that a desk keeps up to date: who tells them with every step of an agent need not ask."""
+
+    free: int = 0
+    """Phones that could be lent at once."""
+    waiting: int = 0
+    """Clients that wait for one."""
+
+
 class LeaseDesk:
     """Brings free phones and waiting clients together."""
 
     def __init__(self, config: PoolConfig, metrics: PoolMetrics) -> None:
         self._config = config
         self._metrics = metrics
+        self.lending = Lending()
         self._free: dict[Slot, asyncio.Future[Returned]] = {}
         """In the order in which they became free."""
         self._waiters: dict[_Waiter, None] = {}
@@ -82,6 +93,7 @@ class LeaseDesk:
             if not waiter.leases.done():
                 waiter.leases.set_exception(PoolExhausted(why))
         self._waiters.clear()
+        self._tell()
 
     def abandon(self) -> None:
         """Forget the leases that are held: their phones are no more."""
@@ -90,6 +102,7 @@ class LeaseDesk:
         self._held.clear()
         self._held_by.clear()
         self._all_returned.set()
+        self._tell()
 
     @property
     def waiting(self) -> int:
@@ -131,6 +144,7 @@ class LeaseDesk:
     def _withdraw(self, waiter: _Waiter) -> None:
         """The client has gone: forget it, and give back the phones it may have got in the same moment."""
         self._waiters.pop(waiter, None)
+        self._tell()
         leases = waiter.leases
         if leases.done() and not leases.cancelled() and leases.exception() is None:
             for lease in leases.result():
@@ -166,7 +180,9 @@ class LeaseDesk:
 
     def take_back(self, slot: Slot) -> bool:
         """Offer the phone no longer; False when it is leased (or never was on offer)."""
-        return self._free.pop(slot, None) is not None
+        taken = self._free.pop(slot, None) is not None
+        self._tell()
+        return taken
 
     # --- between them
 
@@ -174,11 +190,15 @@ class LeaseDesk:
         while self._free and len(self._held) < self._config.phones:
             pair = self._next_pair()
             if pair is None:
-                return
+                break
             waiter, slots = pair
             del self._waiters[waiter]
             if not waiter.leases.done():
                 waiter.leases.set_result(tuple(self._lease(slot, waiter) for slot in slots))
+        self._tell()
+
+    def _tell(self) -> None:
+        self.lending.free, self.lending.waiting = self.free, self.waiting
 
     def _next_pair(self) -> tuple[_Waiter, list[Slot]] | None:
         """Return who is served next and with what, None when nobody can be."""

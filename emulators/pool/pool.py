@@ -33,6 +33,7 @@ class Pool:
         self.metrics = metrics or PoolMetrics()
         self._source = source
         self._desk = LeaseDesk(config, self.metrics)
+        self.lending = self._desk.lending
         self._limiter = StartLimiter(config)
         self._keepers: tuple[Keeper, ...] = ()
         self._tasks: tuple[asyncio.Task[None], ...] = ()

@@ -192,8 +192,8 @@ class EnvService:
         common = {"sessions": manager.sessions, "draining": int(manager.draining)}
         if manager.pool is None:
             return Load(free=room, **common)
-        pool = manager.pool.summary()
-        return Load(phones=manager.pool.config.phones, free=min(pool.free, room), waiting=pool.waiting, **common)
+        lending = manager.pool.lending
+        return Load(phones=manager.pool.config.phones, free=min(lending.free, room), waiting=lending.waiting, **common)
 
     async def _write(self, context: Context, data: bytes) -> None:
         try:
