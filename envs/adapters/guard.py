@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from rlfactory.envs.wire.trust import is_loopback
 
@@ -44,15 +44,23 @@ class Guard:
 
     def _problem(self, headers: dict[str, str]) -> tuple[int, str]:
         host = headers.get("host", "")
-        if self._loopback_only and not is_loopback(urlsplit(f"//{host}").hostname or ""):
+        if self._loopback_only and not is_loopback(_split(f"//{host}").hostname or ""):
             return 421, "this server is called by another name"
         origin = headers.get("origin", "")
-        if origin and urlsplit(origin).netloc != host:
+        if origin and _split(origin).netloc != host:
             return 403, "pages of others may not call this server"
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length[:20]) > MAX_BODY_BYTES:
             return 413, f"a body has at most {MAX_BODY_BYTES} bytes"
         return 0, ""
+
+
+def _split(url: str) -> SplitResult:
+    """Return the parts of an address; nothing of one that is none."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
 
 
 def _bounded(receive: Receive) -> Receive:

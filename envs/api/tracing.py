@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
-from opentelemetry import trace
+from opentelemetry import context, trace
 from opentelemetry.trace import SpanKind
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -34,7 +34,7 @@ def part(
     name: str, *, kind: SpanKind = SpanKind.INTERNAL, **attributes: Attribute
 ) -> AbstractContextManager[trace.Span | None]:
     """Trace the block as a part of what is traced; do nothing where nothing is."""
-    if not trace.get_current_span().is_recording():
+    if not _recording():
         return _NOTHING
     return _TRACER.start_as_current_span(name, kind=kind, attributes=_dotted(attributes))
 
@@ -43,17 +43,22 @@ def served(name: str, traceparent: str, **attributes: Attribute) -> AbstractCont
     """Trace the block as what a caller asked for; `traceparent` is what it `carried`, "" if it does not trace."""
     if not traceparent:
         return _NOTHING
-    context = _PROPAGATOR.extract({TRACEPARENT: traceparent[:100]})
-    return _TRACER.start_as_current_span(name, context=context, kind=SpanKind.SERVER, attributes=_dotted(attributes))
+    parent = _PROPAGATOR.extract({TRACEPARENT: traceparent[:100]})
+    return _TRACER.start_as_current_span(name, context=parent, kind=SpanKind.SERVER, attributes=_dotted(attributes))
 
 
 def carried() -> str:
     """Return what tells a service which span it works for; "" while nothing is traced."""
-    if not trace.get_current_span().is_recording():
+    if not _recording():
         return ""
     carrier: dict[str, str] = {}
     _PROPAGATOR.inject(carrier)
     return carrier.get(TRACEPARENT, "")
+
+
+def _recording() -> bool:
+    """Tell whether there is a span to be part of; most programs trace nothing, and have no context at all."""
+    return bool(context.get_current()) and trace.get_current_span().is_recording()
 
 
 def _dotted(attributes: dict[str, Attribute]) -> dict[str, Attribute]:

@@ -203,7 +203,8 @@ class EnvClient:
                 patience_s=max(patience_s, self.config.retry.patience_s),
             )
         result = convert.step_from_pb(response)
-        return replace(result, observation=self._with_bytes(session, result.observation))
+        observation = self._with_bytes(session, result.observation)
+        return result if observation is result.observation else replace(result, observation=observation)
 
     async def fork(self, session: str, n: int) -> tuple[ResetResult, ...]:
         """Make n sessions in the present state of this one; their seq continues after the parent's.

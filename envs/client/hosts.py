@@ -87,6 +87,8 @@ class Hosts:
             raise InfrastructureError(
                 "the client is not open (use `async with EnvClient(...)`), or its services are gone"
             )
+        if not self._avoided:
+            return tuple(self._connections.values())
         now_s = time.monotonic()
         fine = tuple(each for each in self._connections.values() if self._avoided.get(each, 0.0) <= now_s)
         return fine or tuple(self._connections.values())

@@ -18,6 +18,7 @@ from rlfactory.emulators.device.state import DeviceState, diff
 from rlfactory.envs.api.errors import TaskError, UnknownName
 
 DEFAULT_STRENGTH: Final = 0.5
+MAX_SPEC_CHARS: Final = 2_000
 GOES_AFTER: Final = 2
 FIRST_TURNS: Final = 6
 """Something happens after one of these, or several; oracles of one page have hardly more turns."""
@@ -70,8 +71,10 @@ class Plan:
 def parse(spec: str, known: Mapping[str, Perturbation]) -> dict[str, float]:
     """Return strengths by name of "popup,rotation:0.8"; "all" stands for each that is known.
 
-    Raises: UnknownName: no such perturbation. TaskError: a strength that is no number from 0 to 1.
+    Raises: UnknownName: no such perturbation. TaskError: a strength that is no number from 0 to 1, or too long a text.
     """
+    if len(spec) > MAX_SPEC_CHARS:
+        raise TaskError(f"what happens to a phone is said in at most {MAX_SPEC_CHARS} characters, got {len(spec)}")
     strengths: dict[str, float] = {}
     for part in (part.strip() for part in spec.split(",") if part.strip()):
         name, colon, text = part.partition(":")

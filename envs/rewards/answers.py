@@ -264,8 +264,8 @@ class Items(Answer):
 
     def accepts(self, given: str) -> bool:
         """Tell whether a list with commas, "and" or line breaks between its items, or of JSON, is the one wanted."""
-        said = _listed(given)
-        if len(given) > MAX_CHARS or len(said) != len(self.items):
+        said = _listed(given) if len(given) <= MAX_CHARS else []
+        if len(said) != len(self.items):
             return False
         wanted = list(self.items)
         for each in said:
@@ -284,6 +284,6 @@ def _listed(given: str) -> list[str]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        parts = re.split(r"[,;\n]\s*(?:and\s)?|\s+and\s+", text.strip().removesuffix("."))
+        parts = re.split(r"[,;\n]\s*(?:and\s)?|(?<!\s)\s+and\s+", text.strip().removesuffix("."))
         return [part for each in parts if (part := re.sub(r"^(?:[-*•]|\d+[.)])\s+", "", each.strip()))]
     return [str(each) for each in value] if isinstance(value, list) else [text]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Hashable
+from collections import defaultdict
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -107,25 +108,29 @@ class _Request(Generic[T]):
 
 
 class NamedRequests(Generic[T]):
-    """Carries requests out once each. What nobody has fetched when its grace is over is undone."""
+    """Carries requests out once each. What nobody has fetched when its grace is over is undone.
+
+    Each is known by whose it is and by its name; what one remembers keeps nobody else from being served.
+    """
 
     def __init__(self, *, grace_s: float, undo: Callable[[T], Coroutine[Any, Any, None]]) -> None:
         self._grace_s = grace_s
         self._undo = undo
-        self._entries: dict[Hashable, _Request[T]] = {}
+        self._entries: dict[str, dict[str, _Request[T]]] = defaultdict(dict)
         self._undoing: set[asyncio.Task[None]] = set()
 
-    async def run(self, name: Hashable, about: object, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def run(self, owner: str, name: str, about: object, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Return what comes of the work, doing it if no request of this name has. A failure may be tried again.
 
         Raises: OutOfOrder: the name was used already, for something else. LimitExceeded: too many are remembered.
         """
-        entry = self._entries.get(name)
+        own = self._entries[owner]
+        entry = own.get(name)
         if entry is None:
-            if len(self._entries) >= MAX_KEPT:
-                raise LimitExceeded(f"{MAX_KEPT} requests are remembered already")
-            entry = self._entries[name] = _Request(about, asyncio.create_task(work()))
-            entry.task.add_done_callback(lambda task: self._ended(name, task))
+            if len(own) >= MAX_KEPT:
+                raise LimitExceeded(f"{MAX_KEPT} requests of this tenant are remembered already")
+            entry = own[name] = _Request(about, asyncio.create_task(work()))
+            entry.task.add_done_callback(lambda task: self._ended(owner, name, task))
         elif entry.about != about:
             raise OutOfOrder("this request_id was used already, for another request")
         entry.waiters += 1
@@ -136,17 +141,17 @@ class NamedRequests(Generic[T]):
         finally:
             entry.waiters -= 1
             if not entry.fetched and not entry.waiters:
-                asyncio.get_running_loop().call_later(self._grace_s, self._abandon, name, entry)
+                asyncio.get_running_loop().call_later(self._grace_s, self._abandon, owner, name, entry)
 
-    def drop(self, name: Hashable) -> None:
+    def drop(self, owner: str, name: str) -> None:
         """Undo what this request did or is doing: its client has no use for it."""
-        entry = self._entries.pop(name, None)
+        entry = self._entries[owner].pop(name, None)
         if entry is not None:
             self._give_up(entry)
 
-    def _abandon(self, name: Hashable, entry: _Request[T]) -> None:
-        if not entry.fetched and not entry.waiters and self._entries.get(name) is entry:
-            self.drop(name)
+    def _abandon(self, owner: str, name: str, entry: _Request[T]) -> None:
+        if not entry.fetched and not entry.waiters and self._entries[owner].get(name) is entry:
+            self.drop(owner, name)
 
     def _give_up(self, entry: _Request[T]) -> None:
         if not entry.task.done():
@@ -156,16 +161,16 @@ class NamedRequests(Generic[T]):
             self._undoing.add(undoing)
             undoing.add_done_callback(self._undoing.discard)
 
-    def _ended(self, name: Hashable, task: asyncio.Task[T]) -> None:
+    def _ended(self, owner: str, name: str, task: asyncio.Task[T]) -> None:
         if task.cancelled() or task.exception() is not None:
-            self._forget(name, task)
+            self._forget(owner, name, task)
         else:
-            asyncio.get_running_loop().call_later(KEPT_S, self._forget, name, task)
+            asyncio.get_running_loop().call_later(KEPT_S, self._forget, owner, name, task)
 
-    def _forget(self, name: Hashable, task: asyncio.Task[T]) -> None:
-        entry = self._entries.get(name)
+    def _forget(self, owner: str, name: str, task: asyncio.Task[T]) -> None:
+        entry = self._entries[owner].get(name)
         if entry is not None and entry.task is task:
-            del self._entries[name]
+            del self._entries[owner][name]
 
 
 def checked_id(text: str) -> str:

@@ -38,6 +38,7 @@ from rlfactory.envs.service.session import Episode, Session, StoredStep
 from rlfactory.envs.tasks.provenance import build, task_digest
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tools.registry import ToolRegistry
+from rlfactory.envs.tools.runtime.fair_places import FairPlaces
 from rlfactory.envs.tools.runtime.runtime import ToolRuntime
 from rlfactory.envs.tools.runtime.threads import in_thread
 from rlfactory.envs.wire.faults import device_failure
@@ -45,7 +46,7 @@ from rlfactory.envs.wire.faults import device_failure
 POOL_LEASE_MARGIN: Final = 3
 """Set-up times that a pool's lease outlasts a session's: sessions end first, the pool's lease is the backstop."""
 DRAWN_AT_ONCE: Final = 4
-"""Tasks whose parameters are being drawn, each in a thread."""
+"""Tasks whose parameters are being drawn, each in a thread; who has had the least of it is next."""
 
 
 @dataclass(eq=False)
@@ -115,7 +116,7 @@ class SessionManager:
         self._requests: NamedRequests[tuple[ResetResult, ...]] = NamedRequests(
             grace_s=limits.orphan_grace_s, undo=self._undo
         )
-        self._drawing = asyncio.Semaphore(DRAWN_AT_ONCE)
+        self._drawing = FairPlaces(DRAWN_AT_ONCE)
 
     async def __aenter__(self) -> Self:
         self.metrics.watch(lambda: self.sessions, lambda: dict(self.counters))
@@ -172,7 +173,7 @@ class SessionManager:
     ) -> tuple[ResetResult, ...]:
         if not request_id:
             return await work()
-        return await self._requests.run((TENANT.get(), checked_id(request_id)), about, work)
+        return await self._requests.run(TENANT.get(), checked_id(request_id), about, work)
 
     async def _reset(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> ResetResult:
         episode = await self.episode(task, seed, split, options, client)
@@ -185,7 +186,7 @@ class SessionManager:
 
     async def episode(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> Episode:
         """Draw what a session is about. Raises: UnknownName, TaskError: see `reset`."""
-        async with self._drawing:  # drawing may take a while: databases are made, and questions drawn again
+        async with self._drawing.place(TENANT.get()):  # it may take a while: databases are made, questions drawn again
             drawn = await in_thread(lambda: self.tasks.draw(task, seed=seed, split=split))
         if drawn.needs_device and self.pool is None:
             raise TaskError(f"task {task!r} needs a phone, and this service has none")
@@ -383,7 +384,7 @@ class SessionManager:
 
     def drop_request(self, request_id: str) -> None:
         """Close the sessions that a request of this tenant's has begun, or is about to begin. Idempotent."""
-        self._requests.drop((TENANT.get(), request_id))
+        self._requests.drop(TENANT.get(), request_id)
 
     def _keep(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         """Run to its end, whatever becomes of the caller; the host waits for it when it stops."""

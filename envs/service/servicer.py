@@ -6,7 +6,7 @@ import asyncio
 import importlib.metadata
 import logging
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import asdict
@@ -25,7 +25,7 @@ from rlfactory.envs.service.access_log import MAX_NAME_CHARS
 from rlfactory.envs.service.limits import Quotas
 from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.services import TENANT
-from rlfactory.envs.service.step_stream import StepStream, Unwritten, written
+from rlfactory.envs.service.step_stream import Pace, StepStream, Unwritten, Writer
 from rlfactory.envs.wire import convert, handshake
 from rlfactory.envs.wire.convert import Answer, parsed, serialized
 from rlfactory.envs.wire.faults import WATCHING, device_failure, to_bytes, to_status
@@ -44,6 +44,7 @@ REQUEST_WITHIN_S: Final = 10.0
 """A call that has not said by then what it asks is ended."""
 
 METHODS: Final = SERVICE.methods_by_name
+STEP: Final = f"{SERVICE.full_name}/Step"
 
 PHONE_STATES: Final = {
     PhoneState.STARTING: pb.PHONE_STATE_STARTING,
@@ -93,6 +94,15 @@ async def _abort(context: Context, method: str, error: RLFactoryError) -> NoRetu
     raise AssertionError("unreachable: abort raises")
 
 
+async def _request(requests: AsyncIterator[bytes], context: Context, method: str) -> bytes:
+    """Return what a call asks. Who awaits it keeps no reference: a watcher's may be large, and it stays for hours."""
+    try:
+        async with asyncio.timeout(REQUEST_WITHIN_S):
+            return await anext(aiter(requests))
+    except (TimeoutError, StopAsyncIteration):
+        await _abort(context, method, TaskError("no request came"))
+
+
 def _traceparent(name: str, context: Context) -> str:
     """Return the span of the caller, if it traces; a step carries its own, which may come by a stream."""
     if name in ("Step", "Watch"):
@@ -120,6 +130,7 @@ class EnvService:
         """Of the tasks of a suite and split, serialized once."""
         self._unwritten_of: dict[str, Unwritten] = {}
         """By tenant: who does not read holds up no others."""
+        self._paces: defaultdict[str, Pace] = defaultdict(Pace)
         limits = {
             "calls": max_calls,
             "streams": self._max_streams,
@@ -168,13 +179,8 @@ class EnvService:
                     await self.Steps(requests, context)
                     ENDED.set("OK")
                     return
-                try:
-                    async with asyncio.timeout(REQUEST_WITHIN_S):
-                        data = await anext(aiter(requests))
-                except (TimeoutError, StopAsyncIteration):
-                    await _abort(context, name, TaskError("no request came"))
                 with tracing.served(f"{SERVICE.full_name}/{name}", _traceparent(name, context), rpc__method=name):
-                    answer = await method(data, context)
+                    answer = await method(await _request(requests, context, name), context)
                 if answer is not None:
                     context.set_trailing_metadata((load_out(self._load()),))
                     await self._write(context, serialized(answer))
@@ -197,8 +203,8 @@ class EnvService:
 
     async def _write(self, context: Context, data: bytes) -> None:
         try:
-            async with self._unwritten.holding(len(data)):
-                await written(context.write(data))
+            async with Writer(context.write, self._unwritten) as writer:
+                await writer.write(len(data), lambda: data)
         except LimitExceeded as error:
             await _abort(context, "answer", error)
 
@@ -239,8 +245,8 @@ class EnvService:
     @_answers
     async def Step(self, request: pb.StepRequest, context: Context) -> None:  # noqa: N802
         answer = await self._step(request)
-        async with self._unwritten.holding(answer.size_bytes):  # repeats share their bytes until then
-            await written(context.write(b"".join(answer.parts)))
+        async with Writer(context.write, self._unwritten) as writer:
+            await writer.write(answer.size_bytes, lambda: b"".join(answer.parts))  # repeats share bytes until then
 
     async def _step(self, request: pb.StepRequest) -> Answer:
         access_log.ABOUT.set({"session": request.session})
@@ -248,15 +254,20 @@ class EnvService:
         if len(request.calls) > limit:  # before they are read: that takes its time, on the event loop
             raise LimitExceeded(f"{len(request.calls)} calls in one step; max_calls_per_step is {limit}")
         calls = convert.calls_from_pb(request.calls)
-        step: dict[str, tracing.Attribute] = {"rl__session": request.session[:MAX_NAME_CHARS], "rl__step": request.seq}
-        with tracing.served(f"{SERVICE.full_name}/Step", request.traceparent, rpc__method="Step", **step):
-            stored, lease_expiry_s = await self._manager.step(request.session, request.seq, calls)
+        session, seq = request.session, request.seq
+        about: dict[str, tracing.Attribute] = {
+            "rpc__method": "Step",
+            "rl__session": session[:MAX_NAME_CHARS],
+            "rl__step": seq,
+        }
+        with tracing.served(STEP, request.traceparent, **about):
+            stored, lease_expiry_s = await self._manager.step(session, seq, calls)
         data = stored.serialized or convert.step_to_pb(stored.result, with_bytes=stored.with_bytes).SerializeToString()
         if stored.answered:
             stored.serialized = data
         stored.answered = True
         # Parts of a message that follow each other are merged by whoever reads it.
-        return Answer((data, pb.StepResponse(lease_expiry_s=lease_expiry_s).SerializeToString()))
+        return Answer.of(data, pb.StepResponse(lease_expiry_s=lease_expiry_s).SerializeToString())
 
     async def Steps(self, requests: AsyncIterator[bytes], context: Context) -> None:  # noqa: N802
         limits = self._manager.limits
@@ -265,6 +276,7 @@ class EnvService:
             max_under_way=limits.max_sessions,
             max_request_bytes=limits.max_request_bytes,
             unwritten=self._unwritten,
+            pace=self._paces[TENANT.get()],
             outage_grace_s=limits.outage_grace_s,
             load=self._load,
         )
@@ -285,7 +297,7 @@ class EnvService:
             if failure.blame is Blame.CLIENT:
                 access_log.refused("Steps", peer, code.name, message, reason=failure.reason)
             self._manager.metrics.calls.labels("Step", code.name).inc()
-            return Answer((to_bytes(failure),), failed=True)
+            return Answer.of(to_bytes(failure), failed=True)
         self._steps_played.inc()
         return answer
 
@@ -328,10 +340,11 @@ class EnvService:
 
     async def Watch(self, data: bytes, context: Context) -> None:  # noqa: N802
         try:
-            request: pb.WatchRequest = parsed(pb.WatchRequest, data)
-            events = self._manager.events.watch(request.session, tenant=TENANT.get())
+            session: str = parsed(pb.WatchRequest, data).session[:MAX_NAME_CHARS]
+            events = self._manager.events.watch(session, tenant=TENANT.get())
         except RLFactoryError as error:
             await _abort(context, "Watch", error)
+        del data
         await context.send_initial_metadata((WATCHING,))  # tells the client that it misses nothing from here on
         async for event in events:
             kind = pb.EventKind.Value(f"EVENT_KIND_{event.kind.upper()}")

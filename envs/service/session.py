@@ -301,12 +301,13 @@ class Session:
             InfrastructureError, EnvironmentFault, JudgeError: the episode is void.
         """
         self._require_valid()
-        if self._once.is_new(seq):
+        is_new = self._once.is_new(seq)
+        if is_new:
             self.require_running()
         # By its JSON: Python takes 1, 1.0 and True for equal. As a digest: arguments may be large.
         said = CANONICAL.encode([(each.id, each.name, each.arguments, each.unreadable) for each in calls])
         fingerprint = hashlib.sha256(said.encode()).digest()
-        if self._once.is_new(seq):
+        if is_new:
             self._said_chars = len(said)
         return await self._once.run(seq, fingerprint, lambda: self._play_or_void(seq, calls, fingerprint))
 

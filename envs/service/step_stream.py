@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Any, Final
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from functools import partial
+from types import TracebackType
+from typing import Any, Final, Self
 
 from rlfactory.envs.api.errors import InfrastructureError, LimitExceeded
 from rlfactory.envs.wire.convert import Answer, outcomes, parsed
+from rlfactory.envs.wire.crowds import SMALL_BYTES, pieces
 from rlfactory.envs.wire.faults import to_bytes
 from rlfactory.envs.wire.load import Load
 from rlfactory.envs.wire.v1 import env_pb2 as pb
@@ -26,10 +28,11 @@ MAX_MESSAGE_BYTES: Final = 8 << 20
 MAX_WAITING_BYTES: Final = 16 << 20
 """Of outcomes that wait to be written: beyond that, nothing more is read."""
 
+STEPS_IN_ROUND: Final = 16
 READ_WITHIN_S: Final = 60.0
 """A client that takes nothing of an answer for so long is given up."""
 
-AnswerStep = Callable[[pb.StepRequest], Awaitable[Answer]]
+AnswerStep = Callable[[pb.StepRequest], Coroutine[Any, Any, Answer]]
 """Carries out a step."""
 
 
@@ -44,17 +47,17 @@ class Unwritten:
         self._max_bytes = max_bytes
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
-    @asynccontextmanager
-    async def holding(self, size_bytes: int) -> AsyncIterator[None]:
-        """Count so many bytes for the block. Raises: LimitExceeded: others are not read."""
+    async def hold(self, size_bytes: int) -> None:
+        """Count so many bytes until `release`. Raises: LimitExceeded: others are not read."""
         if self._waiting or not self._fits(size_bytes):
             await self._wait(size_bytes)
         else:
             self.bytes += size_bytes
-        try:
-            yield
-        finally:
-            self.bytes -= size_bytes
+
+    def release(self, size_bytes: int) -> None:
+        """Count them no more: they are written, or never will be."""
+        self.bytes -= size_bytes
+        if self._waiting:
             self._let_in()
 
     def _fits(self, size_bytes: int) -> bool:
@@ -88,13 +91,70 @@ class Unwritten:
                 return
 
 
-async def written(writing: Awaitable[None]) -> None:
-    """Wait until the transport has taken an answer. Raises: LimitExceeded: the client reads nothing."""
-    try:
-        async with asyncio.timeout(READ_WITHIN_S):
-            await writing
-    except TimeoutError:
-        raise LimitExceeded(f"nothing was read for {READ_WITHIN_S:g} seconds") from None
+class Pace:
+    """Lets a tenant's streams begin a few steps in one round of the event loop: others have their turn in between."""
+
+    def __init__(self) -> None:
+        self._begun = 0
+        self._next = asyncio.Lock()
+
+    async def turn(self) -> None:
+        """Wait for the next round if this one is full."""
+        self._begun += 1
+        if self._begun > STEPS_IN_ROUND:
+            async with self._next:
+                await asyncio.sleep(0)
+                self._begun = 1
+
+
+class Writer:
+    """Writes the answers of one call. An async context manager that gives up a client that takes nothing.
+
+    One timer watches all that is written: one for each answer would cost as much as the answer does.
+    """
+
+    def __init__(self, write: Callable[[Any], Awaitable[None]], unwritten: Unwritten) -> None:
+        self._write = write
+        self._unwritten = unwritten
+        self._began_s: float | None = None
+        """When the transport was given what it has not taken yet, by the loop's clock."""
+        self._patience = asyncio.timeout(None)
+
+    async def __aenter__(self) -> Self:
+        await self._patience.__aenter__()
+        self._look_at(asyncio.get_running_loop().time())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._looking.cancel()
+        try:
+            await self._patience.__aexit__(kind, error, trace)
+        except TimeoutError:
+            raise LimitExceeded(f"nothing was read for {READ_WITHIN_S:g} seconds") from None
+
+    async def write(self, size_bytes: int, answer: Callable[[], Any]) -> None:
+        """Write an answer of so many bytes when there is room for it. Raises: LimitExceeded: others do not read."""
+        await self._unwritten.hold(size_bytes)
+        try:
+            self._began_s = asyncio.get_running_loop().time()
+            await self._write(answer())
+            self._began_s = None
+        finally:
+            self._unwritten.release(size_bytes)
+
+    def _look_at(self, began_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._looking = loop.call_at(began_s + READ_WITHIN_S, self._look)
+
+    def _look(self) -> None:
+        now_s = asyncio.get_running_loop().time()
+        began_s = now_s if self._began_s is None else self._began_s
+        if now_s >= began_s + READ_WITHIN_S:
+            self._patience.reschedule(now_s)
+        else:
+            self._look_at(began_s)
 
 
 class StepStream:
@@ -107,6 +167,7 @@ class StepStream:
         max_under_way: int,
         max_request_bytes: int,
         unwritten: Unwritten,
+        pace: Pace,
         outage_grace_s: float,
         load: Callable[[], Load],
     ) -> None:
@@ -116,6 +177,7 @@ class StepStream:
         self._places = asyncio.Semaphore(max_under_way)
         self._max_request_bytes = max_request_bytes
         self._unwritten = unwritten
+        self._pace = pace
         self._outage_grace_s = outage_grace_s
         self._tasks: dict[asyncio.Task[Answer], int] = {}
         """With their numbers; without those that the client has given up."""
@@ -139,16 +201,15 @@ class StepStream:
         self._reading = asyncio.create_task(self._read(requests), name="steps: read")
         self._reading.add_done_callback(lambda _: self._changed.set())
         try:
-            while self._tasks or self._answers or not self._reading.done():
-                await self._changed.wait()
-                self._changed.clear()
-                while self._answers:
-                    batch = self._next_batch()
-                    size_bytes = sum(answer.size_bytes for _, answer in batch)
-                    async with self._unwritten.holding(size_bytes):
-                        await written(write(outcomes(batch, self._load())))
-                    for _ in batch:
-                        self._places.release()
+            async with Writer(write, self._unwritten) as writer:
+                while self._tasks or self._answers or not self._reading.done():
+                    await self._changed.wait()
+                    self._changed.clear()
+                    while self._answers:
+                        batch, size_bytes = self._next_batch()
+                        await writer.write(size_bytes, partial(outcomes, batch, self._load()))
+                        for _ in batch:
+                            self._places.release()
             if not self._reading.cancelled():
                 self._reading.result()
         finally:
@@ -158,23 +219,28 @@ class StepStream:
                 loop.call_later(self._outage_grace_s, task.cancel)
 
     async def _read(self, requests: AsyncIterator[bytes]) -> None:
-        async for data in requests:
-            request: pb.StepsRequest = parsed(pb.StepsRequest, data)
-            if request.given_up:
-                given_up = set(request.given_up)
-                for task in [task for task, number in self._tasks.items() if number in given_up]:
-                    del self._tasks[task]
-                    task.cancel()
-            for each in request.steps:
-                await self._places.acquire()
-                while self._bytes > MAX_WAITING_BYTES:
-                    self._drained.clear()
-                    await self._drained.wait()
-                size = each.ByteSize() if len(data) > self._max_request_bytes else 0
-                step = self._answer(each.step) if size <= self._max_request_bytes else self._too_large(size)
-                task = asyncio.create_task(step, name="step of a stream")  # type: ignore[arg-type]
-                self._tasks[task] = each.number
-                task.add_done_callback(self._ended)
+        async for message in requests:
+            for piece in (message,) if len(message) <= SMALL_BYTES else pieces(message):
+                request: pb.StepsRequest = parsed(pb.StepsRequest, piece)
+                if request.given_up:
+                    await self._pace.turn()
+                    given_up = set(request.given_up)
+                    for task in [task for task, number in self._tasks.items() if number in given_up]:
+                        del self._tasks[task]
+                        task.cancel()
+                for each in request.steps:
+                    await self._pace.turn()
+                    await self._begin(each, size=each.ByteSize() if len(piece) > self._max_request_bytes else 0)
+
+    async def _begin(self, numbered: pb.NumberedStep, *, size: int) -> None:
+        await self._places.acquire()
+        while self._bytes > MAX_WAITING_BYTES:
+            self._drained.clear()
+            await self._drained.wait()
+        step = self._answer(numbered.step) if size <= self._max_request_bytes else self._too_large(size)
+        task = asyncio.create_task(step, name="step of a stream")
+        self._tasks[task] = numbered.number
+        task.add_done_callback(self._ended)
 
     async def _too_large(self, size: int) -> Answer:
         limit = self._max_request_bytes
@@ -192,8 +258,8 @@ class StepStream:
         self._bytes += answer.size_bytes
         self._changed.set()
 
-    def _next_batch(self) -> list[tuple[int, Answer]]:
-        """Take outcomes that make one message of bounded size, at least one."""
+    def _next_batch(self) -> tuple[list[tuple[int, Answer]], int]:
+        """Take outcomes that make one message of bounded size, at least one; return them with their size in bytes."""
         batch: list[tuple[int, Answer]] = []
         size = 0
         for _ in range(max(LEAST_OUTCOMES, len(self._answers) // 4)):
@@ -203,8 +269,8 @@ class StepStream:
             size += batch[-1][1].size_bytes
         self._bytes -= size
         self._drained.set()
-        return batch
+        return batch, size
 
 
 def _failed(error: InfrastructureError | LimitExceeded) -> Answer:
-    return Answer((to_bytes(error),), failed=True)
+    return Answer.of(to_bytes(error), failed=True)

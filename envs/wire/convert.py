@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
@@ -36,6 +35,7 @@ from rlfactory.envs.api.types import (
     ToolSchema,
     ToolStatus,
 )
+from rlfactory.envs.wire.crowds import MAX_FIELDS, SMALL_BYTES, is_crowded
 from rlfactory.envs.wire.load import Load
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
@@ -339,32 +339,27 @@ REMOVED: Final = {
     for message in FILE.message_type
 }
 """By message: the numbers of fields that there were once."""
-LENGTH_DELIMITED: Final = 2
-_OUTCOMES: Final = pb.StepsResponse.OUTCOMES_FIELD_NUMBER
-_RESPONSE: Final = pb.StepOutcome.RESPONSE_FIELD_NUMBER
-_STATUS: Final = pb.StepOutcome.STATUS_FIELD_NUMBER
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What a step is answered with: a StepResponse, or a google.rpc.Status."""
 
     parts: tuple[bytes, ...]
     """Serialized; one after the other they are the message."""
-    failed: bool = False
+    size_bytes: int
+    failed: bool
 
-    @property
-    def size_bytes(self) -> int:
-        return sum(map(len, self.parts))
+    @classmethod
+    def of(cls, *parts: bytes, failed: bool = False) -> Answer:
+        return cls(parts, sum(map(len, parts)), failed)
 
 
 def outcomes(answers: Sequence[tuple[int, Answer]], load: Load) -> bytes:
     """Return the StepsResponse of numbered answers, and how busy the service is after them."""
     pieces = [pb.StepsResponse(load=pb.Load(**same(load, LOAD))).SerializeToString()]
     for number, answer in answers:
-        head = pb.StepOutcome(number=number).SerializeToString()
-        head += _tag(_STATUS if answer.failed else _RESPONSE) + _varint(answer.size_bytes)
-        pieces += (_tag(_OUTCOMES), _varint(len(head) + answer.size_bytes), head, *answer.parts)
+        head = _NUMBER + _varint(number) + (_STATUS if answer.failed else _RESPONSE) + _varint(answer.size_bytes)
+        pieces += (_OUTCOMES, _varint(len(head) + answer.size_bytes), head, *answer.parts)
     return b"".join(pieces)
 
 
@@ -373,7 +368,12 @@ def load_from_pb(message: pb.Load) -> Load:
 
 
 def parsed(kind: type[Message], data: bytes) -> Any:
-    """Return the message that the bytes are. Raises: TaskError: they are none, or say what is not read any more."""
+    """Return the message that the bytes are.
+
+    Raises: TaskError: they are none, hold more than is read at once, or say what is not read any more.
+    """
+    if len(data) > SMALL_BYTES and is_crowded(data, kind.DESCRIPTOR):
+        raise TaskError(f"a {kind.DESCRIPTOR.full_name} holds at most {MAX_FIELDS} fields and numbers")
     try:
         message = kind.FromString(data)
     except DecodeError:
@@ -389,14 +389,18 @@ def serialized(message: Message | bytes) -> bytes:
     return message if isinstance(message, bytes) else message.SerializeToString()
 
 
-def _tag(field: int) -> bytes:
-    return _varint(field << 3 | LENGTH_DELIMITED)
-
-
 def _varint(value: int) -> bytes:
-    out = bytearray()
+    out = b""
     while value >= 128:
-        out.append(value & 127 | 128)
+        out += _BYTES[value & 127 | 128]
         value >>= 7
-    out.append(value)
-    return bytes(out)
+    return out + _BYTES[value]
+
+
+_BYTES: Final = tuple(bytes((value,)) for value in range(256))
+_LENGTH_DELIMITED: Final = 2
+# The tags of fields, by their numbers.
+_NUMBER: Final = _varint(pb.StepOutcome.NUMBER_FIELD_NUMBER << 3)
+_OUTCOMES: Final = _varint(pb.StepsResponse.OUTCOMES_FIELD_NUMBER << 3 | _LENGTH_DELIMITED)
+_RESPONSE: Final = _varint(pb.StepOutcome.RESPONSE_FIELD_NUMBER << 3 | _LENGTH_DELIMITED)
+_STATUS: Final = _varint(pb.StepOutcome.STATUS_FIELD_NUMBER << 3 | _LENGTH_DELIMITED)

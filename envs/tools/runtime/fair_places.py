@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -27,8 +27,8 @@ class FairPlaces:
         """By tenant."""
         self._used: dict[tuple[str, ...], tuple[float, float]] = {}
         """Seconds of a tenant, or of a session of one, and when they were counted."""
-        self._waiting: dict[asyncio.Future[None], tuple[str, str]] = {}
-        """In the order in which they came."""
+        self._waiting: dict[str, dict[str, deque[asyncio.Future[None]]]] = {}
+        """By tenant and session, each in the order in which they came: choosing is quick, however many wait."""
 
     @asynccontextmanager
     async def place(self, tenant: str, session: str = "") -> AsyncIterator[None]:
@@ -65,29 +65,40 @@ class FairPlaces:
 
     async def _wait(self, tenant: str, session: str) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting[turn] = (tenant, session)
+        self._waiting.setdefault(tenant, {}).setdefault(session, deque()).append(turn)
         try:
             await turn
         except asyncio.CancelledError:
-            if self._waiting.pop(turn, None) is None and not turn.cancelled():  # it was given a place just now
+            if turn.cancelled():
+                self._forget(turn, tenant, session)
+            else:  # it was given a place just now
                 self._free += 1
                 self._held[tenant] -= 1
                 self._let_in()
             raise
 
+    def _forget(self, turn: asyncio.Future[None], tenant: str, session: str) -> None:
+        sessions = self._waiting.get(tenant, {})
+        if turn in sessions.get(session, ()):
+            sessions[session].remove(turn)
+            if not sessions[session]:
+                del sessions[session]
+            if not sessions:
+                del self._waiting[tenant]
+
     def _let_in(self) -> None:
         """Give free places to those who are next."""
         now_s = time.monotonic()
         while self._free:
-            may = [turn for turn, (tenant, _) in self._waiting.items() if self._held[tenant] < self._most_of_one]
+            may = [(tenant,) for tenant in self._waiting if self._held[tenant] < self._most_of_one]
             if not may:
                 return
-            turn = min(may, key=lambda each: self._use(*self._waiting[each], now_s))
-            tenant, _ = self._waiting.pop(turn)
+            (tenant,) = min(may, key=lambda each: self._used_s(each, now_s))
+            sessions = [(tenant, session) for session in self._waiting[tenant]]
+            _, session = min(sessions, key=lambda each: self._used_s(each, now_s))
+            turn = self._waiting[tenant][session][0]
+            self._forget(turn, tenant, session)
             if not turn.done():
                 self._free -= 1
                 self._held[tenant] += 1
                 turn.set_result(None)
-
-    def _use(self, tenant: str, session: str, now_s: float) -> tuple[float, float]:
-        return self._used_s((tenant,), now_s), self._used_s((tenant, session), now_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import time
 from decimal import Decimal
 
 import pytest
@@ -104,3 +105,10 @@ def test_any_text_is_judged(answer: Answer, text: str) -> None:
 def test_a_fence_is_taken_off() -> None:
     assert unfenced('```json\n{"a": 1}\n```\n') == unfenced('```\n{"a": 1}```') == '{"a": 1}'
     assert unfenced("```") == "```" and unfenced("a ``` b") == "a ``` b"
+
+
+def test_a_long_answer_is_judged_in_no_time() -> None:
+    begun_s = time.thread_time()
+    for said in ("a" + " " * 3_990 + "b", "a" + " " * 1_990 + "b", "[" * 1_990, '"' * 2_000):
+        assert not Items(items=(Name(text="a"), Name(text="b"))).accepts(said)
+    assert time.thread_time() - begun_s < 0.1

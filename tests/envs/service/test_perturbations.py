@@ -85,3 +85,5 @@ def test_an_unknown_name_or_strength_is_one_line() -> None:
         planned(1, "popups")
     with pytest.raises(TaskError, match=r"a number from 0 to 1, as in popup:0\.5; got '2'"):
         planned(1, "popup:2")
+    with pytest.raises(TaskError, match="at most 2000 characters"):
+        planned(1, "popup," * 1000)
