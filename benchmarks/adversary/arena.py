@@ -36,6 +36,9 @@ SESSIONS: Final = 16
 PACE_S: Final = 0.1
 READY_S: Final = 60.0
 STOP_S: Final = 20.0
+QUIET_TURN_S: Final = 0.02
+"""More than an honest turn takes at the median, on two cores that nobody else uses."""
+LOOKS_BACK_S: Final = 1.0
 SUMS: Final = "arena.sums"
 TEXT: Final = SessionOptions(with_image=False, lease_s=60.0)
 
@@ -162,10 +165,15 @@ class Service:
         """Return what the service itself holds; its workers are bounded by the kernel."""
         return psutil.Process(self.pid).memory_info().rss / 2**20
 
-    def lags_s(self, begin_s: float, end_s: float) -> list[float]:
+    def lags_s(self, begin_s: float, end_s: float, *, wall: bool = False) -> list[float]:
+        """Return how late the event loop came in a span: by its own doing, or (`wall`) for want of a processor, too."""
         data = self.lag_file.read_bytes()
         whole = len(data) // SAMPLE.size * SAMPLE.size
-        samples = [(at, lag) for at, lag in SAMPLE.iter_unpack(data[:whole]) if begin_s <= at <= end_s]
+        samples = [
+            (at, lag_s if wall else max(0.0, lag_s - waited_s))
+            for at, lag_s, waited_s in SAMPLE.iter_unpack(data[:whole])
+            if begin_s <= at <= end_s
+        ]
         return corrected(samples, PROBE_S)
 
 
@@ -175,6 +183,8 @@ class Arena:
     def __init__(self, *, postgres: str = "", sessions: int = SESSIONS) -> None:
         """Args: postgres: the DSN of a reader; "" where there is no server."""
         self.postgres = postgres
+        self.slowness = 1.0
+        """How many times as long as on a quiet machine things take just now, for honest sessions, too."""
         self.seen = Seen()
         self.service = Service()
         self._sessions = sessions
@@ -234,6 +244,18 @@ class Arena:
                 self.seen.turns.append((float(at), float(rest)))
             else:
                 self.seen.lost.append((float(at), rest))
+
+    def look_at_the_machine(self) -> None:
+        """Learn from the honest turns of the last moments how slow the machine is, whoever else uses it."""
+        now_s = time.monotonic()
+        took = sorted(self.seen.latencies_s(now_s - LOOKS_BACK_S, now_s)) or [0.0]
+        self.slowness = max(1.0, took[len(took) // 2] / QUIET_TURN_S)
+
+    def require_soon(self, took_s: float, limit_s: float, what: str) -> None:
+        """Raises: Broke: it took longer than it may, on a machine as slow as this one is."""
+        if took_s > limit_s * self.slowness:
+            times = f", where all takes {self.slowness:.1f} times as long" if self.slowness > 1 else ""
+            raise Broke(f"{what} took {took_s:.1f} s{times}")
 
     # --- what attackers use ------------------------------------------------------------------------------------------
 

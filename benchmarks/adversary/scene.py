@@ -1,7 +1,8 @@
 """Tasks of the arena, for `rlfactory serve --tasks`: light ones for honest sessions, and a probe of the event loop.
 
 The service imports this file by its path. The probe begins with the first episode and appends to the file that
-ADVERSARY_LAG_FILE names: pairs of (monotonic time, seconds that the loop came too late).
+ADVERSARY_LAG_FILE names: (monotonic time, seconds that the loop came too late, seconds of these that its thread waited
+for a processor, which others had).
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from rlfactory.envs.tools.sql.tool import sql_tool
 from rlfactory.envs.tools.tool import ToolFactory
 
 PROBE_S: Final = 0.02
-SAMPLE: Final = struct.Struct("<dd")
+SAMPLE: Final = struct.Struct("<ddd")
+SCHEDULE: Final = Path("/proc/thread-self/schedstat")
 
 DONE: Final[dict[str, int]] = {}
 """How often each nap was really taken."""
@@ -34,10 +36,15 @@ DONE: Final[dict[str, int]] = {}
 async def _probe(path: Path) -> None:
     with path.open("ab", buffering=0) as samples:
         while True:
-            due_s = time.monotonic() + PROBE_S
+            due_s, waited_s = time.monotonic() + PROBE_S, _waited_s()
             await asyncio.sleep(PROBE_S)
             now_s = time.monotonic()
-            samples.write(SAMPLE.pack(now_s, max(0.0, now_s - due_s)))
+            samples.write(SAMPLE.pack(now_s, max(0.0, now_s - due_s), _waited_s() - waited_s))
+
+
+def _waited_s() -> float:
+    """Return how long this thread has been ready to run without a processor; 0 where the kernel does not say."""
+    return int(SCHEDULE.read_text().split()[1]) / 1e9 if SCHEDULE.exists() else 0.0
 
 
 @cache

@@ -27,7 +27,7 @@ async def _quick(
         begun_s = time.monotonic()
         result = await session.step([call(name, index, **each) for index, (name, each) in enumerate(calls)])
         took_s = time.monotonic() - begun_s
-        require(took_s < QUICK_S, f"the turn took {took_s:.1f} s")
+        arena.require_soon(took_s, QUICK_S, "the turn")
         return f"{told(result)[:70]!r} in {took_s:.2f} s"
 
 

@@ -161,8 +161,9 @@ async def foreign_origin(arena: Arena) -> str:
 async def rebound_name(arena: Arena) -> str:
     """Come by a name of somebody else's that points to loopback."""
     async with door(arena) as address:
-        status = await request(address, "/reset", json.dumps({"task": SUMS}).encode(), ["Host: evil.example"])
-        require(status in (400, 403, 421), f"a foreign Host was answered {status}")
+        for host in ("evil.example", "[::1", "127.0.0.1@evil.example"):
+            status = await request(address, "/reset", json.dumps({"task": SUMS}).encode(), [f"Host: {host}"])
+            require(status in (400, 403, 421), f"the Host {host} was answered {status}")
         async with web_socket(address, ["Host: evil.example"]) as socket:
             require(socket is None, "a WebSocket to a foreign Host was accepted")
     return "refused"

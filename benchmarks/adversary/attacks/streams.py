@@ -97,11 +97,11 @@ async def equal_numbers(arena: Arena) -> str:
         ]
         await stream.write(pb.StepsRequest(steps=steps))
         seen: list[int] = []
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(5 * arena.slowness):
             while len(seen) < 2:
                 seen += [outcome.number for outcome in (await stream.read()).outcomes]
         await stream.write(pb.StepsRequest(steps=[pb.NumberedStep(number=2**64 - 1, step=NOTHING)]))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(5 * arena.slowness):
             last = (await stream.read()).outcomes[0]
         require(last.number == 2**64 - 1 and last.WhichOneof("outcome") == "status", "the last was not refused")
         stream.cancel()
@@ -137,7 +137,7 @@ async def given_up_flood(arena: Arena) -> str:
         for begin in range(0, 200_000, 20_000):
             await stream.write(pb.StepsRequest(given_up=range(begin, begin + 20_000)))
         await stream.write(pb.StepsRequest(steps=[pb.NumberedStep(number=7, step=NOTHING)]))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(10 * arena.slowness):
             answer = await stream.read()
         require(answer.outcomes[0].number == 7, "another was answered")
         stream.cancel()
@@ -170,7 +170,7 @@ async def deaf_watchers(arena: Arena) -> str:
         )
         await asyncio.sleep(1.0)
         async with arena.client(HONEST) as client, client.watch() as events:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(10 * arena.slowness):
                 await anext(aiter(events))
     return "80 deaf watchers, another one hears"
 
@@ -186,7 +186,7 @@ async def sigterm_beside_watchers(arena: Arena) -> str:
         await connection.send(frame(HEADERS, END_HEADERS, 3, half))
         await asyncio.sleep(0.5)
         service.terminate()
-        require(await service.ended(timeout_s=4.5), "it still runs 4.5 s after SIGTERM")
+        require(await service.ended(timeout_s=4.5 * arena.slowness), "it still runs 4.5 s after SIGTERM")
     return "it stopped"
 
 
@@ -200,7 +200,7 @@ async def sigterm_beside_steps(arena: Arena) -> str:
         steps = [asyncio.create_task(client.step(e.session, 1, [call("nap", key="t", seconds=25)])) for e in begun]
         await asyncio.sleep(0.5)
         service.terminate()
-        require(await service.ended(timeout_s=5), "it still runs 5 s after SIGTERM")
+        require(await service.ended(timeout_s=5 * arena.slowness), "it still runs 5 s after SIGTERM")
         for each in steps:
             each.cancel()
         await asyncio.gather(*steps, return_exceptions=True)
@@ -218,10 +218,10 @@ async def killed_in_the_middle(arena: Arena) -> str:
             await client.step(two.session, 1, [call("python", code="1")])
             children = psutil.Process(service.pid).children(recursive=True)
             service.kill()
-            require(await service.ended(timeout_s=5), "SIGKILL did not end it")
+            require(await service.ended(timeout_s=5 * arena.slowness), "SIGKILL did not end it")
         await until(
             lambda: not [each for each in children if each.is_running() and each.status() != psutil.STATUS_ZOMBIE],
-            timeout_s=10,
+            timeout_s=10 * arena.slowness,
             otherwise="workers outlive the service",
         )
     return f"{len(children)} workers ended with it, by {signal.SIGKILL.name}"

@@ -255,5 +255,5 @@ async def vanishing_clients(arena: Arena) -> str:
         async def gone() -> bool:
             return (await watcher.status()).sessions <= before + 2  # honest ones come and go
 
-        await until(gone, timeout_s=10, otherwise="sessions were left behind")
+        await until(gone, timeout_s=10 * arena.slowness, otherwise="sessions were left behind")
     return "50 sessions let go of"

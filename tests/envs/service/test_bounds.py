@@ -147,15 +147,10 @@ async def test_work_that_is_cancelled_before_it_began_leaves_its_number_free():
 def test_outcomes_of_serialized_parts_are_one_message():
     answer = pb.StepResponse(results=[pb.ToolResult(text="x" * 300)]).SerializeToString()
     lease = pb.StepResponse(lease_expiry_s=7.0).SerializeToString()
-<<<<<<< HEAD
-    failed = Answer((to_bytes(LimitExceeded("no")),), failed=True)
-    load = Load(phones=4, free=3, waiting=2, sessions=1, draining=1)
-    read = pb.StepsResponse.FromString(outcomes([(2**40, Answer((answer, lease))), (2, failed)], load))
-    assert load_from_pb(read.load) == load
-=======
     failed = Answer.of(to_bytes(LimitExceeded("no")), failed=True)
-    read = pb.StepsResponse.FromString(outcomes([(2**40, Answer.of(answer, lease)), (2, failed)]))
->>>>>>> 1863ed5 (Let no crowd of small parts hold the service up; cost a step less: one timer for writes, spans only where there is a context)
+    load = Load(phones=4, free=3, waiting=2, sessions=1, draining=1)
+    read = pb.StepsResponse.FromString(outcomes([(2**40, Answer.of(answer, lease)), (2, failed)], load))
+    assert load_from_pb(read.load) == load
     assert [each.number for each in read.outcomes] == [2**40, 2]
     assert (read.outcomes[0].response.lease_expiry_s, len(read.outcomes[0].response.results[0].text)) == (7.0, 300)
     assert read.outcomes[1].status.message == "no"
