@@ -195,7 +195,7 @@ class Connection:
         number = self._asked = self._asked + 1
         call = begin(request, timeout=timeout_s, metadata=self._traced())
         answer = await call
-        if isinstance(method, str) and (load := load_in(await call.trailing_metadata())):
+        if isinstance(call, grpc.aio.UnaryUnaryCall) and (load := load_in(await call.trailing_metadata())):
             self._heard(load)
         self._answered = max(self._answered, number)
         return answer
