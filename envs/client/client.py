@@ -23,7 +23,13 @@ import grpc
 from opentelemetry.trace import SpanKind
 
 from rlfactory.envs.api import tracing
-from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError, SessionNotFound, TaskError
+from rlfactory.envs.api.errors import (
+    InfrastructureError,
+    LimitExceeded,
+    RLFactoryError,
+    SessionNotFound,
+    TaskError,
+)
 from rlfactory.envs.api.types import (
     Observation,
     ResetResult,
@@ -43,6 +49,7 @@ from rlfactory.envs.client.session import Session
 from rlfactory.envs.client.status import PhoneStatus, ServiceStatus, status_of, together
 from rlfactory.envs.client.steps import failure
 from rlfactory.envs.wire import convert
+from rlfactory.envs.wire.crowds import MOST_CALLS
 from rlfactory.envs.wire.faults import WATCHING
 from rlfactory.envs.wire.load import Load
 from rlfactory.envs.wire.trust import ClientTrust
@@ -191,6 +198,8 @@ class EnvClient:
             SessionNotFound, OutOfOrder, EpisodeOver, LimitExceeded: the session's use was wrong.
             InfrastructureError, EnvironmentFault, JudgeError: the episode is void.
         """
+        if len(calls) > MOST_CALLS:
+            raise LimitExceeded(f"a step of {len(calls)} calls; no service takes more than {MOST_CALLS}")
         request = pb.StepRequest(session=session, seq=seq, calls=convert.calls_to_pb(calls))
         with tracing.part("envs.v1.EnvService/Step", kind=SpanKind.CLIENT, rpc__system="grpc"):
             request.traceparent = tracing.carried()

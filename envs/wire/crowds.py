@@ -12,8 +12,10 @@ from google.protobuf.descriptor import Descriptor
 
 SMALL_BYTES: Final = 4 << 10
 """Messages up to here are parsed whatever they hold."""
-MAX_FIELDS: Final = 4_096
+MAX_FIELDS: Final = 32_768
 """Of a larger one, those of the messages within it and the numbers of its lists included."""
+MOST_CALLS: Final = 6_000
+"""Of a step, which shares its stream with others: a client sends no more, for a crowd ends the stream."""
 FIELDS_OF_PIECE: Final = 8
 _VARINT: Final = 0
 _DELIMITED: Final = 2
