@@ -45,8 +45,10 @@ from rlfactory.envs.wire.faults import device_failure
 
 POOL_LEASE_MARGIN: Final = 3
 """Set-up times that a pool's lease outlasts a session's: sessions end first, the pool's lease is the backstop."""
-DRAWN_AT_ONCE: Final = 4
+DRAWN_AT_ONCE: Final = 3
 """Tasks whose parameters are being drawn, each in a thread; who has had the least of it is next."""
+DRAWN_FOR_ONE: Final = 2
+"""Of those, for one tenant: there is always a place for another."""
 
 
 @dataclass(eq=False)
@@ -116,7 +118,7 @@ class SessionManager:
         self._requests: NamedRequests[tuple[ResetResult, ...]] = NamedRequests(
             grace_s=limits.orphan_grace_s, undo=self._undo
         )
-        self._drawing = FairPlaces(DRAWN_AT_ONCE)
+        self._drawing = FairPlaces(DRAWN_AT_ONCE, most_of_one=DRAWN_FOR_ONE)
 
     async def __aenter__(self) -> Self:
         self.metrics.watch(lambda: self.sessions, lambda: dict(self.counters))
