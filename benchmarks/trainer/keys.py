@@ -213,6 +213,7 @@ OURS_BY_OTHERS: Final = {
     "rlfactory.run_folder": "every look that records writes there",
     "rlfactory.service.tasks": "files of one's own project; tests/trainer/run/test_recipe.py",
     "rlfactory.service.tools": "as tasks",
+    "rlfactory.service.apps": "as tasks",
     "rlfactory.tiny_model": "null where a model is given",
     "rlfactory.warm_start": "null where a model is given",
     "rlfactory.warm_start.model": "of recipe smol_search; tests/trainer/run/test_recipe.py",
