@@ -94,13 +94,16 @@ async def _abort(context: Context, method: str, error: RLFactoryError) -> NoRetu
     raise AssertionError("unreachable: abort raises")
 
 
-async def _request(requests: AsyncIterator[bytes], context: Context, method: str) -> bytes:
-    """Return what a call asks. Who awaits it keeps no reference: a watcher's may be large, and it stays for hours."""
+async def _request(context: Context, method: str) -> bytes:
+    """Return what a call asks. An iterator of requests would keep the last one, and a watcher stays for hours."""
     try:
         async with asyncio.timeout(REQUEST_WITHIN_S):
-            return await anext(aiter(requests))
-    except (TimeoutError, StopAsyncIteration):
+            data = await context.read()
+    except TimeoutError:
+        data = grpc.aio.EOF
+    if data is grpc.aio.EOF:
         await _abort(context, method, TaskError("no request came"))
+    return bytes(data)
 
 
 def _traceparent(name: str, context: Context) -> str:
@@ -180,7 +183,7 @@ class EnvService:
                     ENDED.set("OK")
                     return
                 with tracing.served(f"{SERVICE.full_name}/{name}", _traceparent(name, context), rpc__method=name):
-                    answer = await method(await _request(requests, context, name), context)
+                    answer = await method(await _request(context, name), context)
                 if answer is not None:
                     context.set_trailing_metadata((load_out(self._load()),))
                     await self._write(context, serialized(answer))
