@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.metadata
 import logging
 import time
@@ -94,16 +95,21 @@ async def _abort(context: Context, method: str, error: RLFactoryError) -> NoRetu
     raise AssertionError("unreachable: abort raises")
 
 
+async def _received(context: Context) -> bytes | None:
+    """Return the next message of a call, None after the last one."""
+    data = await context.read()
+    return None if data is grpc.aio.EOF else bytes(data)
+
+
 async def _request(context: Context, method: str) -> bytes:
-    """Return what a call asks. An iterator of requests would keep the last one, and a watcher stays for hours."""
-    try:
+    """Return what a call asks. It is kept nowhere: a watcher stays for hours."""
+    data = None
+    with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(REQUEST_WITHIN_S):
-            data = await context.read()
-    except TimeoutError:
-        data = grpc.aio.EOF
-    if data is grpc.aio.EOF:
+            data = await _received(context)
+    if data is None:
         await _abort(context, method, TaskError("no request came"))
-    return bytes(data)
+    return data
 
 
 def _traceparent(name: str, context: Context) -> str:
@@ -167,7 +173,7 @@ class EnvService:
         """Return the method, for no more calls of a tenant than are its own, and for requests that come soon."""
         method = getattr(self, name)
 
-        async def call(requests: AsyncIterator[bytes], context: Context) -> None:
+        async def call(_: AsyncIterator[bytes], context: Context) -> None:
             tenant = TENANT.get()
             if self._calls[tenant] >= self._max_calls:
                 own = f"this tenant has {self._calls[tenant]} calls under way; its quota of calls is {self._max_calls}"
@@ -179,7 +185,7 @@ class EnvService:
             self._streams[tenant] += name == "Steps"
             try:
                 if name == "Steps":
-                    await self.Steps(requests, context)
+                    await self.Steps(context)
                     ENDED.set("OK")
                     return
                 with tracing.served(f"{SERVICE.full_name}/{name}", _traceparent(name, context), rpc__method=name):
@@ -272,7 +278,7 @@ class EnvService:
         # Parts of a message that follow each other are merged by whoever reads it.
         return Answer.of(data, pb.StepResponse(lease_expiry_s=lease_expiry_s).SerializeToString())
 
-    async def Steps(self, requests: AsyncIterator[bytes], context: Context) -> None:  # noqa: N802
+    async def Steps(self, context: Context) -> None:  # noqa: N802
         limits = self._manager.limits
         stream = StepStream(
             partial(self._step_or_status, context.peer()),
@@ -285,7 +291,7 @@ class EnvService:
         )
         self._step_streams.add(stream)
         try:
-            await stream.serve(requests, context.write)
+            await stream.serve(partial(_received, context), context.write)
         except RLFactoryError as error:
             await _abort(context, "Steps", error)
         finally:

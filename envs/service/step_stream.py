@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
@@ -20,6 +20,8 @@ from rlfactory.envs.wire.faults import to_bytes
 from rlfactory.envs.wire.load import Load
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
+Receive = Callable[[], Awaitable[bytes | None]]
+"""Returns the next message of a call; None: there are no more. An iterator of messages would keep the last one."""
 LEAST_OUTCOMES: Final = 16
 """That one message takes, if there are so many, and a quarter of those that wait where that is more. All at once would
 save little, and sessions that travel together wait for each other from then on; too few, and they queue up here."""
@@ -193,12 +195,12 @@ class StepStream:
         if self._reading is not None:
             self._reading.cancel()
 
-    async def serve(self, requests: AsyncIterator[bytes], write: Callable[[Any], Awaitable[None]]) -> None:
+    async def serve(self, receive: Receive, write: Callable[[Any], Awaitable[None]]) -> None:
         """Carry out what is asked for until the client asks no more; when it breaks, steps under way go on for a while.
 
         Raises: TaskError: the client sent what is no message. LimitExceeded: it does not read.
         """
-        self._reading = asyncio.create_task(self._read(requests), name="steps: read")
+        self._reading = asyncio.create_task(self._read(receive), name="steps: read")
         self._reading.add_done_callback(lambda _: self._changed.set())
         try:
             async with Writer(write, self._unwritten) as writer:
@@ -218,19 +220,27 @@ class StepStream:
             for task in self._tasks:
                 loop.call_later(self._outage_grace_s, task.cancel)
 
-    async def _read(self, requests: AsyncIterator[bytes]) -> None:
-        async for message in requests:
-            for piece in (message,) if len(message) <= SMALL_BYTES else pieces(message):
-                request: pb.StepsRequest = parsed(pb.StepsRequest, piece)
-                if request.given_up:
-                    await self._pace.turn()
-                    given_up = set(request.given_up)
-                    for task in [task for task, number in self._tasks.items() if number in given_up]:
-                        del self._tasks[task]
-                        task.cancel()
-                for each in request.steps:
-                    await self._pace.turn()
-                    await self._begin(each, size=each.ByteSize() if len(piece) > self._max_request_bytes else 0)
+    async def _read(self, receive: Receive) -> None:
+        while await self._take_next(receive):
+            pass
+
+    async def _take_next(self, receive: Receive) -> bool:
+        """Begin the steps of the next message, of which nothing is kept; False: there are no more."""
+        message = await receive()
+        if message is None:
+            return False
+        for piece in (message,) if len(message) <= SMALL_BYTES else pieces(message):
+            request: pb.StepsRequest = parsed(pb.StepsRequest, piece)
+            if request.given_up:
+                await self._pace.turn()
+                given_up = set(request.given_up)
+                for task in [task for task, number in self._tasks.items() if number in given_up]:
+                    del self._tasks[task]
+                    task.cancel()
+            for each in request.steps:
+                await self._pace.turn()
+                await self._begin(each, size=each.ByteSize() if len(piece) > self._max_request_bytes else 0)
+        return True
 
     async def _begin(self, numbered: pb.NumberedStep, *, size: int) -> None:
         await self._places.acquire()

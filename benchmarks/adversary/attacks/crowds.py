@@ -135,6 +135,23 @@ async def long_watches(arena: Arena) -> str:
     return "60 watched, or refused"
 
 
+@attack("memory stays", limit_s=40)
+async def idle_streams(arena: Arena) -> str:
+    """Send a step of nearly 4 MB over each of 60 streams, which then stay open and say no more."""
+    large = pb.StepRequest(session="nobody", calls=[pb.ToolCall(arguments_json="a" * 3_900_000)])
+    request = pb.StepsRequest(steps=[pb.NumberedStep(number=1, step=large)])
+    async with arena.stub() as stub:
+        streams = [stub.Steps(metadata=metadata()) for _ in range(60)]
+        with contextlib.suppress(grpc.aio.AioRpcError):  # there may be fewer
+            for each in streams:
+                await each.write(request)
+                await each.read()
+        await asyncio.sleep(0.5)
+        for each in streams:
+            each.cancel()
+    return "60 refused, or answered"
+
+
 @attack("each is refused or answered; the honest notice nothing", limit_s=40)
 async def sessions_of_nobody(arena: Arena) -> str:
     """Step sessions that do not exist, 20,000 times over eight streams, as fast as it goes."""

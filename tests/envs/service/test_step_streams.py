@@ -11,7 +11,9 @@ from rlfactory.envs.api.errors import InfrastructureError, OutOfOrder
 from rlfactory.envs.client import ClientConfig, RetryPolicy
 from rlfactory.envs.client.client import DEADLINE_SLACK_S
 from rlfactory.envs.service import step_stream
-from rlfactory.envs.wire.convert import calls_to_pb
+from rlfactory.envs.service.step_stream import Pace, StepStream, Unwritten
+from rlfactory.envs.wire.convert import Answer, calls_to_pb
+from rlfactory.envs.wire.load import Load
 from rlfactory.envs.wire.stub import EnvServiceStub
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
@@ -112,3 +114,42 @@ async def test_outcomes_are_spread_over_messages_of_bounded_size(serve, call, be
         await bench.until(lambda: len(bench.log) == 4)
         bench.gate.set()
         assert [(await step).results[0].text for step in steps] == ["0 1", "1 1", "2 1", "3 1"]
+
+
+async def test_an_idle_stream_keeps_nothing_of_what_it_read():
+    gone = asyncio.Event()
+
+    class Message(bytes):
+        def __del__(self) -> None:
+            gone.set()
+
+    sent = Message(pb.StepsRequest(steps=[pb.NumberedStep(number=1)]).SerializeToString())
+    messages, waits = [sent], asyncio.Event()
+    del sent
+
+    async def receive() -> bytes | None:
+        if messages:
+            return messages.pop()
+        waits.set()
+        await asyncio.Event().wait()
+        return None
+
+    async def answer(_: pb.StepRequest) -> Answer:
+        return Answer.of(b"")
+
+    async def write(_: object) -> None: ...
+
+    stream = StepStream(
+        answer,
+        max_under_way=4,
+        max_request_bytes=1 << 20,
+        unwritten=Unwritten(1 << 20),
+        pace=Pace(),
+        outage_grace_s=0.0,
+        load=Load,
+    )
+    serving = asyncio.create_task(stream.serve(receive, write))
+    await waits.wait()
+    assert gone.is_set()
+    stream.end()
+    await serving
