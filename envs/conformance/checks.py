@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import grpc
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
@@ -35,6 +36,25 @@ from rlfactory.envs.wire.stub import EnvServiceStub
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
 
+ASK_AGAIN: Final = json.dumps(
+    {
+        "methodConfig": [
+            {
+                "name": [{}],
+                "retryPolicy": {
+                    "maxAttempts": 5,
+                    "initialBackoff": "0.1s",
+                    "maxBackoff": "1s",
+                    "backoffMultiplier": 2,
+                    "retryableStatusCodes": ["UNAVAILABLE"],
+                },
+            }
+        ]
+    }
+)
+"""What is asked past the client is asked again when a connection breaks, as the client does by itself."""
+
+
 class NotConforming(Exception):
     """The server does not behave as the protocol says."""
 
@@ -49,7 +69,7 @@ class Target:
     options: SessionOptions = field(default_factory=lambda: SessionOptions(with_tree=True))
 
     def channel(self) -> grpc.aio.Channel:
-        return self.client.trust.channel(self.client.address)
+        return self.client.trust.channel(self.client.address, options=(("grpc.service_config", ASK_AGAIN),))
 
 
 Refusal = TypeVar("Refusal", bound=RLFactoryError)
