@@ -83,10 +83,10 @@ class SlowDevice:
     async def settle(self, *, timeout_s: float) -> Settled:
         return Settled(reason="idle", waited_s=0.0)
 
-    async def observe(self, spec: ImageSpec, *, with_tree: bool, timeout_s: float) -> Screen:
+    async def observe(self, spec: ImageSpec | None, *, with_tree: bool, timeout_s: float) -> Screen:
         return Screen(
             sequence=next(self._sequence),
-            image=self._image,
+            image=self._image if spec else None,
             tree=_TREE if with_tree else None,
             activity=_STATE["foreground"],
             width_px=_WIDTH_PX,

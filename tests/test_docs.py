@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -66,6 +68,7 @@ def is_dead_name(name: str) -> bool:
     return not (package.is_file() and parts[0] in defined(package))
 
 
+@functools.cache
 def defined(path: Path) -> set[str]:
     """Return the names that a module's statements bind, imported ones too."""
     bound = set()
@@ -80,9 +83,14 @@ def defined(path: Path) -> set[str]:
     return bound
 
 
+@functools.cache
+def recipes() -> list[Any]:
+    return [yaml.safe_load(path.read_text()) for path in (ROOT / "trainer/configs").glob("*.yaml")]
+
+
 def is_recipe_key(parts: list[str]) -> bool:
-    for path in (ROOT / "trainer/configs").glob("*.yaml"):
-        node = yaml.safe_load(path.read_text())
+    for recipe in recipes():
+        node = recipe
         for part in parts[:-1]:
             node = node.get(part) if isinstance(node, dict) else None
         if isinstance(node, dict) and parts[-1] in node:

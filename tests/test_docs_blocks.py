@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import os
 import re
@@ -93,9 +94,14 @@ def commands(block: Block) -> list[list[str]]:
     return [words for words in found if words]
 
 
+@functools.cache
+def whole_command() -> Any:
+    return typer.main.get_command(build_app())
+
+
 def parse(words: list[str]) -> None:
     """Read a command line as `rlfactory` does, without doing anything. Raises: TyperException."""
-    command: Any = typer.main.get_command(build_app())
+    command: Any = whole_command()
     context = command.make_context("rlfactory", words)
     while isinstance(command, TyperGroup):
         name, command, words = command.resolve_command(context, [*context._protected_args, *context.args])

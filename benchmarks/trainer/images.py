@@ -133,6 +133,7 @@ async def screens(folder: Path) -> None:
     for number, package in enumerate(("settings", "contacts", "notes", "clock", "files")):
         await device.shell(f"monkey -p {package} 1", timeout_s=10)
         shown = await device.observe(ImageSpec(max_pixels=MAX_PIXELS, multiple_px=32), with_tree=False, timeout_s=10)
+        assert shown.image is not None
         (folder / f"screen-{number}.jpeg").write_bytes(shown.image.data)
         (folder / "sides.json").write_text(json.dumps([shown.image.width_px, shown.image.height_px]))
     await source.close()

@@ -212,7 +212,7 @@ class AdbDevice:
                 return await settling.settle(self._dump, timeout_s=timeout_s)
             return await settling.settle_by_frames(self._screen.until_still, self._dump, timeout_s=timeout_s)
 
-    async def observe(self, spec: ImageSpec, *, with_tree: bool, timeout_s: float) -> Screen:
+    async def observe(self, spec: ImageSpec | None, *, with_tree: bool, timeout_s: float) -> Screen:
         """Picture, tree and activity of one moment: the look is repeated while they change meanwhile.
 
         A screen that never rests (a video) is taken as it is after some tries.
@@ -225,12 +225,13 @@ class AdbDevice:
                 if (activity, xml) == (activity_after, xml_after):
                     break
                 xml = xml_after
+        image: Image | None
         if isinstance(picture, Image):
             self._size = picture.width_px, picture.height_px
             image = picture
         else:
             self._size = picture.shape[1], picture.shape[0]
-            image = await asyncio.to_thread(encode, picture, spec)  # other phones need not wait for it
+            image = await asyncio.to_thread(encode, picture, spec) if spec else None  # other phones need not wait
         return Screen(
             sequence=next(self._sequence),
             image=image,
@@ -240,15 +241,15 @@ class AdbDevice:
             height_px=self._size[1],
         )
 
-    async def _look(self, spec: ImageSpec) -> tuple[str, np.ndarray | Image, str]:
+    async def _look(self, spec: ImageSpec | None) -> tuple[str, np.ndarray | Image, str]:
         """Return the foreground activity, a frame (encoded, if the phone does that well), and the activity again."""
-        jpegs = self.frames.jpegs if spec.format == "jpeg" and unchanged(self._size, spec) else None
+        jpegs = self.frames.jpegs if spec and spec.format == "jpeg" and unchanged(self._size, spec) else None
         if jpegs is None and isinstance(self.frames.source, ScreencapFrames):  # all three in one stream
             output = await self._adb.execute(self._serial, FRAME, expected_bytes=self._frame_bytes)
             self._frame_bytes = len(output)
             return parse_frame(output)
         before = await self._foreground()
-        picture = await jpegs.jpeg(spec.quality) if jpegs else await self.frames.source.frame()
+        picture = await jpegs.jpeg(spec.quality) if spec and jpegs else await self.frames.source.frame()
         return before, picture, await self._foreground()
 
     async def _foreground(self) -> str:

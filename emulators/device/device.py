@@ -157,7 +157,7 @@ class Screen:
 
     sequence: int
     """Counts the observations of this device; strictly rising."""
-    image: Image
+    image: Image | None
     tree: UiNode | None
     activity: str
     """Foreground component, `package/class`."""
@@ -208,7 +208,9 @@ class Device(Protocol):
         """Return when the screen is at rest, or at the deadline (never raises for an unquiet screen)."""
         ...
 
-    async def observe(self, spec: ImageSpec, *, with_tree: bool, timeout_s: float) -> Screen: ...
+    async def observe(self, spec: ImageSpec | None, *, with_tree: bool, timeout_s: float) -> Screen:
+        """Look at the screen. None: no picture is wanted, and none is encoded."""
+        ...
 
     async def screenshot(self, *, timeout_s: float) -> np.ndarray:
         """Return the screen as it is now: RGB, uint8 [H, W, 3], lossless, in the current orientation."""

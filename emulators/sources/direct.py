@@ -84,7 +84,7 @@ class DirectDevice:
         """A simulated screen has come to rest when the action returns: it has no animations."""
         return Settled(reason="idle", waited_s=0.0)
 
-    async def observe(self, spec: ImageSpec, *, with_tree: bool, timeout_s: float) -> Screen:
+    async def observe(self, spec: ImageSpec | None, *, with_tree: bool, timeout_s: float) -> Screen:
         return await self._call("observe", lambda: self._observe(spec, with_tree), timeout_s)
 
     async def screenshot(self, *, timeout_s: float) -> np.ndarray:
@@ -195,11 +195,11 @@ class DirectDevice:
         if output.exit_code:
             raise CommandFailed(command, output.exit_code, output.stdout.decode(errors="replace"))
 
-    def _observe(self, spec: ImageSpec, with_tree: bool) -> Screen:
+    def _observe(self, spec: ImageSpec | None, with_tree: bool) -> Screen:
         phone = self.phone
         return Screen(
             sequence=next(self._sequence),
-            image=phone.encode(spec),
+            image=phone.encode(spec) if spec else None,
             tree=phone.ui_tree() if with_tree else None,
             activity=phone.foreground,
             width_px=phone.width_px,

@@ -85,6 +85,7 @@ class Shards:
 
     def _screen(self, screen: Screen) -> str:
         assert screen.tree is not None
+        assert screen.image is not None
         tree = to_xml(screen.tree)
         name = hashlib.blake2b(f"{screen.image.digest}{tree}".encode(), digest_size=16).hexdigest()
         if name not in self._seen:
@@ -120,6 +121,7 @@ class Shards:
 def grounding(screen: Screen) -> list[dict[str, Any]]:
     """Return the named things of a screen and their boxes, in pixels of its picture."""
     assert screen.tree is not None
+    assert screen.image is not None
     scale_x, scale_y = screen.image.width_px / screen.width_px, screen.image.height_px / screen.height_px
     rows = []
     for node in screen.tree.walk():

@@ -35,7 +35,6 @@ from rlfactory.envs.client import EnvClient, Session
 from rlfactory.envs.wire.stub import EnvServiceStub
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
-
 ASK_AGAIN: Final = json.dumps(
     {
         "methodConfig": [

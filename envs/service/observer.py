@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rlfactory.emulators.device.device import Device, ImageSpec, Screen
+from rlfactory.emulators.device.device import Device, Image, ImageSpec, Screen
+from rlfactory.emulators.device.pixels import smart_size
 from rlfactory.emulators.device.ui import UiNode, to_xml
 from rlfactory.envs.api.coordinates import ScreenSize
 from rlfactory.envs.api.tracing import part
@@ -30,11 +31,12 @@ class PhoneObserver:
     async def look(self, *, timeout_s: float) -> Observation:
         """Observe, and keep it as the latest. Raises: DeviceError."""
         with part("device.observe"):
-            screen = await self._device.observe(self._spec, with_tree=self._options.with_tree, timeout_s=timeout_s)
-        self._image_px = screen.image.width_px, screen.image.height_px
+            wanted = self._spec if self._options.with_image else None
+            screen = await self._device.observe(wanted, with_tree=self._options.with_tree, timeout_s=timeout_s)
+        self._image_px = self._image_size(screen)
         self.latest = Observation(
             sequence=self.latest.sequence + 1,
-            image=self._image_of(screen) if self._options.with_image else None,
+            image=self._image_of(screen.image) if screen.image else None,
             tree_xml=self._xml_of(screen.tree),
             activity=screen.activity,
             width_px=screen.width_px,
@@ -61,13 +63,20 @@ class PhoneObserver:
             image_height_px=self._image_px[1],
         )
 
-    def _image_of(self, screen: Screen) -> ImageRef:
+    def _image_size(self, screen: Screen) -> tuple[int, int]:
+        """Return the picture's width and height in pixels; those it would have where none is wanted."""
+        if screen.image is not None:
+            return screen.image.width_px, screen.image.height_px
+        spec = self._spec
+        return smart_size(screen.width_px, screen.height_px, max_pixels=spec.max_pixels, multiple_px=spec.multiple_px)
+
+    def _image_of(self, image: Image) -> ImageRef:
         return ImageRef(
-            data=screen.image.data,
+            data=image.data,
             format=self._options.image_format,
-            width_px=screen.image.width_px,
-            height_px=screen.image.height_px,
-            digest=screen.image.digest,
+            width_px=image.width_px,
+            height_px=image.height_px,
+            digest=image.digest,
         )
 
 

@@ -45,14 +45,14 @@ def marked(mark: str) -> list[str]:
 
 def test_the_oracle_solves_what_it_plays_and_leaves_nothing_behind(tmp_path: Path) -> None:
     run = str(tmp_path / "run")
-    result = rlfactory_json("eval", "--policy", "oracle", "--episodes", "12", "--out", run, environment={MARK: run})
+    result = rlfactory_json("eval", "--policy", "oracle", "--episodes", "6", "--out", run, environment={MARK: run})
     assert result["failures"] == []
-    assert (result["success"], result["episodes"], result["infra_dropped"]) == (1.0, 12, 0)
+    assert (result["success"], result["episodes"], result["infra_dropped"]) == (1.0, 6, 0)
     assert result["step_ms"]["observe"] > 0
     episodes = RunLog(tmp_path / "run").episodes()
-    assert len(episodes) == 12
+    assert len(episodes) == 6
     assert all((tmp_path / "run" / turn.image.path).exists() for turn in episodes[0].turns if turn.image)
-    assert 50_000 < (tmp_path / "run" / "report.html").stat().st_size < 12 * MAX_REPORT_BYTES
+    assert 50_000 < (tmp_path / "run" / "report.html").stat().st_size < 6 * MAX_REPORT_BYTES
     assert marked(run) == []
 
 
@@ -78,7 +78,7 @@ async def test_tasks_of_a_file_have_their_oracle(tmp_path: Path) -> None:
 
 
 def test_chance_solves_little() -> None:
-    result = rlfactory_json("eval", "--policy", "random", "--episodes", "12", "--attempts", "2")
+    result = rlfactory_json("eval", "--policy", "random", "--episodes", "6", "--attempts", "2")
     assert result["success"] < 0.5
     assert set(result["pass_at"]) == {"1", "2"}
 

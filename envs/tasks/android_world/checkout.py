@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from rlfactory.emulators.device.device import Device, ImageSpec, Wait
+from rlfactory.emulators.device.device import Device, Wait
 from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.device.ui import UiNode
 from rlfactory.envs.api.errors import JudgeError, TaskError
@@ -27,8 +27,6 @@ START_TIMEOUT_S: Final = 120.0
 """For its interpreter, which imports AndroidWorld."""
 DRAW_TIMEOUT_S: Final = 60.0
 """For what needs no phone."""
-_SMALL: Final = ImageSpec(max_pixels=4096)
-"""A look for the tree's sake."""
 _FLAGS: Final = ("checkable", "checked", "clickable", "enabled", "focusable", "focused", "long_clickable", "password")
 
 
@@ -190,7 +188,7 @@ async def _answered(device: Device, message: dict[str, Any], timeout_s: float) -
             await device.act(Wait(message["seconds"]), timeout_s=timeout_s)
             return {}
         case "tree":
-            screen = await device.observe(_SMALL, with_tree=True, timeout_s=timeout_s)
+            screen = await device.observe(None, with_tree=True, timeout_s=timeout_s)
             assert screen.tree is not None
             return {"nodes": list(_nodes(screen.tree, screen.width_px, screen.height_px))}
         case "adb":

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Self
 
-from rlfactory.emulators.device.device import Device, ImageSpec, Tap
+from rlfactory.emulators.device.device import Device, Tap
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.phone.base import run
 from rlfactory.envs.tasks.task import Check, Outcome, Task, variant
@@ -178,7 +178,7 @@ class DialogInTheWay(KnobTask):
 
 async def _tap(device: Device, text: str, *, timeout_s: float) -> None:
     """Tap what has this text. Raises: LookupError: nothing on the screen has it."""
-    screen = await device.observe(ImageSpec(), with_tree=True, timeout_s=timeout_s)
+    screen = await device.observe(None, with_tree=True, timeout_s=timeout_s)
     for node in screen.tree.walk() if screen.tree else ():
         if node.text == text:
             await device.act(Tap(*node.bounds.center), timeout_s=timeout_s)

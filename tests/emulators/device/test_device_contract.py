@@ -121,6 +121,10 @@ async def test_a_look_is_one_moment(device: Device) -> None:
     assert plain.tree is None
     assert plain.image.width_px % 28 == plain.image.height_px % 28 == 0
     assert plain.image.width_px * plain.image.height_px <= 100_000
+    unseen = await device.observe(None, with_tree=True, timeout_s=T)
+    assert unseen.image is None
+    assert (unseen.tree, unseen.activity) == (first.tree, first.activity)
+    assert (unseen.width_px, unseen.height_px) == (WIDTH, HEIGHT)
 
 
 async def test_it_settles(device: Device) -> None:

@@ -25,9 +25,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 REGISTRY = TaskRegistry(PHONE_TASKS)
 OPTIONS = SessionOptions(with_tree=True, with_image=False, max_pixels=20_000)
-CASES = [(task.name, split) for task in PHONE_TASKS for split in task.splits]
+CASES = [(task.name, split) for task in PHONE_TASKS for split in dict.fromkeys(task.splits[::2])]
 SEEDS: dict[Split, int] = {"train": 0, "validation": 1, "test": 2}
-"""Each split is played from another seed, so that a template shows what it may draw."""
+"""Each split is played from another seed, so that a template shows what it may draw; `rlfactory validate` plays all."""
 NAMES = [task.name for task in PHONE_TASKS]
 
 
@@ -61,7 +61,7 @@ async def test_the_oracle_succeeds_without_side_effects(phone_client: EnvClient,
 @pytest.mark.parametrize("name", NAMES)
 async def test_an_episode_begins_unsolved_and_doing_nothing_fails(phone_client: EnvClient, name: str) -> None:
     """Without `finish` even what is so already fails; with it only that succeeds."""
-    for seed in SEEDS.values():
+    for seed in (0, 1):
         is_so = drawn(name, seed=seed, split=REGISTRY.get(name).splits[0]).is_so_already
         async with begin(phone_client, name, seed=seed) as session:
             first = await session.step([ToolCall(id="0", name="phone", arguments={"action": "wait", "seconds": 0})])

@@ -315,7 +315,7 @@ WORDS = re.findall(
 COMMANDS = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(COMMANDS, min_size=1, max_size=4))
 def test_the_phone_survives_any_command_line(commands: list[str]) -> None:
     async def attack() -> None:
