@@ -25,8 +25,10 @@ import datetime
 import json
 import os
 import random
+import select
 import sys
 import tempfile
+import threading
 import time
 import types
 import uuid
@@ -273,8 +275,17 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
+def end_with_parent() -> None:
+    """End when nobody holds the other end of standard input any more, whatever AndroidWorld's code is at."""
+    hangup = select.poll()
+    hangup.register(0, 0)  # an end is told even to those who ask for nothing
+    hangup.poll()
+    os._exit(0)
+
+
 def main() -> None:
     """Answer requests until standard input ends."""
+    threading.Thread(target=end_with_parent, daemon=True).start()
     pipe = Pipe()
     try:
         prepare(sys.argv[1])

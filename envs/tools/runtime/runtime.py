@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -46,10 +45,6 @@ class RuntimeConfig:
 
 class _NoPlace(Exception):
     """No place became free in time."""
-
-
-class _Late(Exception):
-    """An attempt did not end by its deadline, and was cancelled."""
 
 
 @dataclass(slots=True)
@@ -288,22 +283,24 @@ class ToolRuntime:
                 place.release()
 
     async def _outcome(self, job: _Job, timeout_s: float) -> Ended:
+        """Call the tool; one that may not keep its deadline in a task of its own, so that it holds nobody up."""
         tool = job.tool
-        work = tool.call(job.call.arguments, CallContext(timeout_s=timeout_s))
+        work, task = tool.call(job.call.arguments, CallContext(timeout_s=timeout_s)), None
         try:
-            return ToolStatus.OK, await (work if tool.keeps_deadline else self._bounded(work, timeout_s, job.meter))
-        except Rejected as error:
-            return ToolStatus.REJECTED, str(error)
-        except ToolError as error:
-            return ToolStatus.ERROR, str(error)
-        except _Late:
-            return ToolStatus.TIMEOUT, late(timeout_s)
-        except TimeoutError as error:
-            return ToolStatus.TIMEOUT, f"the tool gave up waiting{f': {error}' if str(error) else ''}"
-        except (DeviceError, RLFactoryError):
-            raise
+            if tool.keeps_deadline:
+                return ToolStatus.OK, await work
+            task = asyncio.create_task(work)
+            done, _ = await asyncio.wait((task,), timeout=timeout_s if timeout_s < float("inf") else None)
+            if not done:
+                return ToolStatus.TIMEOUT, late(timeout_s)
+            if task.cancelled():
+                return ToolStatus.ERROR, "the tool failed: it cancelled itself"
+            return ToolStatus.OK, task.result()
         except Exception as error:  # noqa: BLE001 - a tool's bug is that tool's failure; the model is told, as of any other
-            return ToolStatus.ERROR, f"the tool failed: {type(error).__name__}: {error}"
+            return _told(error)
+        finally:
+            if task is not None and not task.done():
+                await self._end(task, job.meter)
 
     def _places(self, tool: str, policy: ToolPolicy) -> tuple[asyncio.Semaphore, ...]:
         """Return the tool's own places, which are taken first: a slow tool cannot take all of the total."""
@@ -311,21 +308,6 @@ class ToolRuntime:
         if tool not in self._own_places:
             self._own_places[tool] = asyncio.Semaphore(policy.concurrency)
         return (self._own_places[tool],)
-
-    async def _bounded(self, work: Coroutine[Any, Any, str], timeout_s: float, meter: ToolMeter) -> str:
-        """Await work in a task of its own, so that one which swallows its cancellation holds nobody up."""
-        task = asyncio.create_task(work)
-        try:
-            done, _ = await asyncio.wait((task,), timeout=timeout_s if timeout_s < float("inf") else None)
-        except asyncio.CancelledError:
-            await self._end(task, meter)
-            raise
-        if not done:
-            await self._end(task, meter)
-            raise _Late
-        if task.cancelled():
-            raise ToolError("the tool failed: it cancelled itself")
-        return task.result()
 
     async def _end(self, task: asyncio.Task[Any], meter: ToolMeter) -> None:
         """Cancel, and give the task a moment to clean up."""
@@ -353,6 +335,20 @@ async def _wait_for(place: asyncio.Semaphore, meter: ToolMeter, deadline_s: floa
         raise _NoPlace from None
     finally:
         meter.waiting.dec()
+
+
+def _told(error: Exception) -> Ended:
+    """Return what a model reads of a tool that failed. Raises: the error, if what the tool stands on failed."""
+    match error:
+        case Rejected():
+            return ToolStatus.REJECTED, str(error)
+        case ToolError():
+            return ToolStatus.ERROR, str(error)
+        case TimeoutError():
+            return ToolStatus.TIMEOUT, f"the tool gave up waiting{f': {error}' if str(error) else ''}"
+        case DeviceError() | RLFactoryError():
+            raise error
+    return ToolStatus.ERROR, f"the tool failed: {type(error).__name__}: {error}"
 
 
 def late(timeout_s: float) -> str:

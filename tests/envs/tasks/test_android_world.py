@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.direct import DirectDevice, DirectSource
 from rlfactory.envs.api.errors import JudgeError, TaskError
-from rlfactory.envs.tasks.android_world.checkout import AndroidWorld
+from rlfactory.envs.tasks.android_world.checkout import JUDGE, AndroidWorld
 from rlfactory.envs.tasks.android_world.oracles import ORACLES
 from rlfactory.envs.tasks.android_world.tasks import android_world_tasks
 from rlfactory.envs.tasks.file import add_tasks
@@ -143,6 +145,21 @@ def test_code_that_hangs_costs_one_request(world: AndroidWorld, monkeypatch: pyt
         world.draw("CreateFile", 666)
     monkeypatch.undo()
     assert world.draw("CreateFile", 1)["goal"].startswith("Create note")
+
+
+def test_code_that_hangs_ends_with_who_asked_for_it(checkout: Path) -> None:
+    command = (sys.executable, str(JUDGE), str(checkout))
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as judge:
+        assert judge.stdin is not None
+        assert judge.stdout is not None
+        assert "ready" in judge.stdout.readline()
+        judge.stdin.write('{"do": "draw", "task": "CreateFile", "seed": 666}\n')
+        judge.stdin.flush()
+        judge.stdin.close()
+        try:
+            assert judge.wait(timeout=TIMEOUT_S) == 0
+        finally:
+            judge.kill()
 
 
 def test_a_folder_that_is_no_checkout_is_refused(tmp_path: Path) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
+import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from types import FrameType
 
 import pytest
 
 from rlfactory.envs.api.types import JSON, ToolCall, ToolSchema, ToolStatus
+from rlfactory.envs.tools.runtime import runtime as runtime_module
 from rlfactory.envs.tools.runtime.breaker import CircuitBreaker
 from rlfactory.envs.tools.runtime.cache import CacheConfig, ResultCache, cache_key
 from rlfactory.envs.tools.runtime.executor import Executor
@@ -187,6 +191,25 @@ async def test_how_a_call_ends_under_its_policy(runtime, eventually, work, polic
     assert await runtime.run(tool, a_call(), 5) == ended
     assert figures(runtime) == counted
     await eventually(lambda: tool.cancelled == cancelled and not tool.running)
+
+
+async def test_a_call_of_which_the_policy_asks_nothing_crosses_three_layers(runtime):
+    """The executor's own and that of its call before it, as of any tool: `tests/envs/service/test_one_tap.py`."""
+    tool, layers = Doing(answer), set[str]()
+    assert tool.policy.plain
+    await runtime.run(tool, a_call(), 10)
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename == runtime_module.__file__ and code.co_flags & inspect.CO_COROUTINE:
+            layers.add(code.co_qualname)
+
+    sys.setprofile(note)
+    try:
+        assert await runtime.run(tool, a_call(), 10) == (OK, "answer 2")
+    finally:
+        sys.setprofile(None)
+    assert 0 < len(layers) <= 3, layers
 
 
 async def test_what_the_model_did_wrong_is_not_repeated(runtime):
