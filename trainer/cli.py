@@ -89,7 +89,9 @@ def recipes(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = 
 def evaluate_policy(
     files: ClientTrustFiles,
     policy: Annotated[str, typer.Option(help="oracle, random, checkpoint:PATH or openai:URL,MODEL.")] = "oracle",
-    tasks: Annotated[str, typer.Option(help="Names with commas between; empty: every task.")] = "",
+    tasks: Annotated[
+        str, typer.Option(help="Names with commas between; empty: every task, or every one of --tasks-file.")
+    ] = "",
     suite: Annotated[str, typer.Option(help="Only this suite.")] = "",
     tasks_file: Annotated[
         list[Path] | None, typer.Option(help="A Python file of tasks; again for more. With --address: for the oracle.")
@@ -121,6 +123,7 @@ def evaluate_policy(
         Ablation,
         EvalConfig,
         PolicyConfig,
+        chosen_tasks,
         make_policy,
         phones_for,
         run_evaluation,
@@ -140,7 +143,7 @@ def evaluate_policy(
     )
     config = EvalConfig(
         split=split,
-        tasks=tuple(name for name in tasks.split(",") if name),
+        tasks=chosen_tasks(tasks, suite=suite, files=() if address else tuple(tasks_file or ())),
         suite=suite or ("android_world" if android_world and not tasks else ""),
         episodes=episodes,
         attempts=attempts,

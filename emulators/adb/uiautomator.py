@@ -22,7 +22,6 @@ PORT: Final = 9008
 JAR: Final = "/data/local/tmp/u2.jar"
 _LAUNCH: Final = f"CLASSPATH={JAR} app_process / com.wetest.uia2.Main -p {PORT}"
 _POLL_S: Final = 0.05
-_MAX_HEAD: Final = 64 * 1024
 
 
 class Uiautomator:

@@ -60,6 +60,14 @@ def tasks_with(files: Iterable[Path]) -> TaskRegistry:
     return registry
 
 
+def names_in(files: Iterable[Path]) -> tuple[str, ...]:
+    """Return the names of the tasks that files define. Raises: TaskError: as `tasks_with`."""
+    registry = TaskRegistry()
+    for path in files:
+        add_tasks(registry, path)
+    return tuple(task.name for task in registry)
+
+
 async def solve(
     session: PlayableSession, *, task: str, seed: int, split: Split, registry: TaskRegistry | None = None
 ) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import reprlib
 import typing
 from collections.abc import Iterable
@@ -34,6 +35,9 @@ _SHORT: Final = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxstring = 2, 100
 MAX_FILE_BYTES: Final = 64 << 10
 """Of the file; the parser of YAML takes seconds for a megabyte."""
+MAX_PROBLEMS: Final = 8
+"""Of a file that are told at once."""
+_DECIMAL: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 MAX_PHONES: Final = 4096
 """One service's, and as many spares: each takes megabytes, with any transport."""
 MAX_SESSIONS: Final = 65_536
@@ -203,7 +207,8 @@ def _parsed(text: str, *, json_text: bool) -> dict[str, Any]:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if isinstance(node, yaml.MappingNode):
-            _each_once((key.value, value) for key, value in node.value if isinstance(key, yaml.ScalarNode))
+            named = _each_once((key.value, value) for key, value in node.value if isinstance(key, yaml.ScalarNode))
+            _require_decimals(named)
         content = loader.construct_document(node) if node is not None else {}
     if not isinstance(content, dict | NoneType):
         raise ValueError("options are written `key: value`, one a line")  # noqa: TRY004 - of a text
@@ -220,19 +225,36 @@ def _each_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return joined
 
 
+def _require_decimals(named: dict[str, Any]) -> None:
+    """Raises: ValueError: YAML 1.1 would read a number otherwise than a reader does: 0700 as 448, 1:20 as 80."""
+    for key, node in named.items():
+        if node.tag == "tag:yaml.org,2002:int" and not _DECIMAL.fullmatch(node.value):
+            raise ValueError(f"{_SHORT.repr(key)}: numbers are written in plain digits, got {_SHORT.repr(node.value)}")
+
+
 def _check(content: dict[str, Any], context: typer.Context) -> None:
-    """Raises: ValueError: a key that is no option, or a value that its option does not take."""
+    """Raises: ValueError: keys that are no options, and values that their options do not take: all of them."""
     known = typing.get_type_hints(ServeOptions)
     del known["config"]
     parameters: dict[str, Any] = {str(each.name): each for each in context.command.params}
+    problems = []
     for key, value in content.items():
-        if key not in known:
-            raise ValueError(str(UnknownName.of("key", str(key), known)))
-        _require(value, known[key], key)
         try:
+            if key not in known:
+                raise UnknownName.of("key", str(key), known)
+            if key == "nodes" and type(value) is int:  # a number, or all
+                content[key] = str(value)
+                continue
+            _require(value, known[key], key)
             parameters[key].process_value(context, value)
         except typer.BadParameter as error:
-            raise ValueError(f"{key}: {error.message}") from None
+            problems.append(f"{key}: {error.message}")
+        except (ValueError, UnknownName) as error:
+            problems.append(str(error))
+        if len(problems) == MAX_PROBLEMS:
+            break
+    if problems:
+        raise ValueError("; ".join(problems))
 
 
 def _require(value: object, wanted: Any, key: str) -> None:

@@ -69,9 +69,10 @@ class Mine(StartTimer):
 async def test_tasks_of_a_file_have_their_oracle(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(OWN_TASK)
-    asked = ("eval", "--policy", "oracle", "--tasks", "mine.timer", "--episodes", "2")
+    asked = ("eval", "--policy", "oracle", "--episodes", "2")
     result = rlfactory_json(*asked, "--tasks-file", str(path))
     assert (result["success"], result["episodes"], result["failures"]) == (1.0, 2, [])
+    assert [each["task"] for each in result["tasks"]] == ["mine.timer"]
     async with local_service(replace(SMALL, task_files=(path,))) as service, EnvClient(service.address) as client:
         with pytest.raises(TaskError, match=r"the oracle of 'mine\.timer' is not known here.*--tasks-file FILE"):
             await evaluate(client, OraclePolicy(), EvalConfig(episodes=1, tasks=("mine.timer",)))

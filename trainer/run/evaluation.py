@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from rich.console import Console
 
 from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.client import EnvClient
+from rlfactory.envs.client.oracle import names_in
 from rlfactory.envs.sandbox.config import SandboxConfig
 from rlfactory.envs.wire.trust import ClientTrust
 from rlfactory.processes.docker.engine import DockerEngine
@@ -111,6 +112,12 @@ def _served(model: Path, config: PolicyConfig) -> Policy:
     options = settings.options(get_dialect(settings.dialect))
     config = replace(config, dialect=settings.dialect, max_tokens=settings.turn_tokens)
     return ServedCheckpoint(folder=model, config=config, options=options, screen_px=screen_of(recipe))
+
+
+def chosen_tasks(names: str, *, suite: str, files: Iterable[Path]) -> tuple[str, ...]:
+    """Return the tasks named, with commas between, or else, unless a suite is chosen, those of the files."""
+    named = tuple(name for name in names.split(",") if name)
+    return named or (() if suite else names_in(files))
 
 
 def phones_for(

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from rlfactory.emulators.simulator.android.app import Activity, App
-from rlfactory.emulators.simulator.android.system import System
-from rlfactory.emulators.simulator.apps.kit.rows import empty_state
-from rlfactory.emulators.simulator.view import widgets as ui
+from rlfactory.emulators.simulator.android.app import App
+from rlfactory.emulators.simulator.apps.kit.no_screen import NoScreen
 
 PACKAGE: Final = "com.google.androidenv.accessibilityforwarder"
 
 
-class _NoScreen(Activity):
-    name = ".NoScreen"
-
-    def build(self, system: System) -> ui.Widget:
-        return ui.Scaffold(body=empty_state("access-point", "Accessibility Forwarder"))
+class _Forwarder(NoScreen):
+    icon, label = "access-point", "Accessibility Forwarder"
 
 
 FORWARDER: Final = App(
@@ -24,6 +19,6 @@ FORWARDER: Final = App(
     label="Accessibility Forwarder",
     icon="access-point",
     color="#3F51B5",
-    activities=(_NoScreen,),
+    activities=(_Forwarder,),
     hidden=True,
 )

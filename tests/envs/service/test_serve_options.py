@@ -65,6 +65,10 @@ def test_the_command_line_comes_before_the_environment_that_before_the_file(writ
     assert read("--config", path, "--serial", "c").serial == ["c"]
 
 
+def test_nodes_are_a_number_or_all(written):
+    assert [read("--config", written(f"ray: true\nnodes: {nodes}")).nodes for nodes in ("3", "all")] == ["3", "all"]
+
+
 def test_json_will_do_and_an_empty_file_says_nothing(written):
     assert read("--config", written('{"phones": 0, "tasks": ["mine.py"]}', "service.json")).tasks == [Path("mine.py")]
     assert read("--config", written("")) == read("--config", written("{}"))
@@ -101,6 +105,14 @@ def test_json_will_do_and_an_empty_file_says_nothing(written):
         (f"port: {'[' * 5000}", r"service\.yaml: nested too deeply$"),
         (f"host: {'x' * MAX_FILE_BYTES}", f"service.yaml: larger than {MAX_FILE_BYTES} bytes"),
         ("port: [&a [1, 1], [*a, *a]]", r"number, got \[\[1, 1\], \[\[\.\.\.\], \[\.\.\.\]\]\]$"),
+        ("port: 0700", "'port': numbers are written in plain digits, got '0700'"),
+        ("port: 1:20", "'port': numbers are written in plain digits, got '1:20'"),
+        ("port: 7_001", "'port': numbers are written in plain digits, got '7_001'"),
+        (
+            "prot: 1\nphonse: 3\nspares: x",
+            "'prot'; close: .*; no key 'phonse'; close: .*; spares must be a whole",
+        ),
+        ("\n".join(f"key{n}: 1" for n in range(1000)), r"yaml(?:(?!key8).)*'key7'(?:(?!key8).)*$"),
         ("- port", "options are written `key: value`"),
         ("{", "service.yaml: .*expected"),
     ],

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from rlfactory.emulators.simulator.android.app import Activity, App
+from rlfactory.emulators.simulator.android.app import App
 from rlfactory.emulators.simulator.android.content import ContentProvider, Row, Selection, UnsupportedUriError
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.contacts.data import (
@@ -26,9 +26,8 @@ from rlfactory.emulators.simulator.apps.contacts.data import (
     split_name,
 )
 from rlfactory.emulators.simulator.apps.golden import CONTACTS as GOLDEN_CONTACTS
-from rlfactory.emulators.simulator.apps.kit.rows import empty_state
+from rlfactory.emulators.simulator.apps.kit.no_screen import NoScreen
 from rlfactory.emulators.simulator.machine.databases import read_named_rows
-from rlfactory.emulators.simulator.view import widgets as ui
 
 _PEOPLE: Final = """SELECT contacts._id AS _id, raw_contacts.display_name AS display_name,
     raw_contacts.display_name_alt AS display_name_alt, contacts.has_phone_number AS has_phone_number,
@@ -173,13 +172,9 @@ def _column(name: str) -> str:
     return f"[{name}]"
 
 
-class _NoScreen(Activity):
-    """The provider has no screens; Android's package has none either."""
-
+class _ContactsScreen(NoScreen):
     name = ".debug.ContactsDumpActivity"
-
-    def build(self, system: System) -> ui.Widget:
-        return ui.Scaffold(body=empty_state("database-outline", "Contacts Storage"))
+    icon, label = "database-outline", "Contacts Storage"
 
 
 class _ContactsStorage(App):
@@ -199,7 +194,7 @@ CONTACTS_STORAGE = _ContactsStorage(
     label="Contacts Storage",
     icon="database-outline",
     color="#5F6368",
-    activities=(_NoScreen,),
+    activities=(_ContactsScreen,),
     version_name="13",
     version_code=33,
     hidden=True,

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from rlfactory.emulators.simulator.android.app import Activity, App
+from rlfactory.emulators.simulator.android.app import App
 from rlfactory.emulators.simulator.android.content import ContentProvider, Row, Selection, UnsupportedUriError
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.kit.forms import stored
-from rlfactory.emulators.simulator.apps.kit.rows import empty_state
+from rlfactory.emulators.simulator.apps.kit.no_screen import NoScreen
 from rlfactory.emulators.simulator.apps.kit.tables import Table
-from rlfactory.emulators.simulator.view import widgets as ui
 
 PACKAGE: Final = "com.android.providers.telephony"
 MESSENGER: Final = "com.simplemobiletools.smsmessenger"
@@ -165,13 +164,8 @@ def _where(path: str, selection: Selection) -> str:
     return " AND ".join(conditions) or "1"
 
 
-class _NoScreen(Activity):
-    """The provider has no screens."""
-
-    name = ".NoScreen"
-
-    def build(self, system: System) -> ui.Widget:
-        return ui.Scaffold(body=empty_state("database-outline", "Phone and Messaging Storage"))
+class _PhoneScreen(NoScreen):
+    icon, label = "database-outline", "Phone and Messaging Storage"
 
 
 class _Telephony(App):
@@ -187,7 +181,7 @@ TELEPHONY = _Telephony(
     label="Phone and Messaging Storage",
     icon="database-outline",
     color="#5F6368",
-    activities=(_NoScreen,),
+    activities=(_PhoneScreen,),
     version_name="13",
     version_code=33,
     hidden=True,

@@ -188,7 +188,7 @@ def draw(canvas: skia.Canvas, operations: Sequence[Operation], damage: Box | Non
         canvas.clipRect(skia.Rect.MakeLTRB(*damage), doAntiAlias=False)
     for operation in operations:
         bounds, clip = operation[1], operation[2]
-        if damage is not None and not _meet(bounds, damage):
+        if damage is not None and not meet(bounds, damage):
             continue
         if clip is None:
             _DRAW[operation[0]](canvas, *operation[3:])
@@ -201,7 +201,8 @@ def draw(canvas: skia.Canvas, operations: Sequence[Operation], damage: Box | Non
         canvas.restore()
 
 
-def _meet(one: Box, other: Box) -> bool:
+def meet(one: Box, other: Box) -> bool:
+    """Tell whether two boxes have pixels in common."""
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 

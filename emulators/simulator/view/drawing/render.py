@@ -18,7 +18,7 @@ import PIL.Image
 from rlfactory.emulators.device.device import Image, ImageSpec
 from rlfactory.emulators.device.pixels import STRIP_PX, joined, jpeg_strips, smart_size
 from rlfactory.emulators.device.pixels import encode as encode_pixels
-from rlfactory.emulators.simulator.view.drawing.canvas import draw, surface_on
+from rlfactory.emulators.simulator.view.drawing.canvas import draw, meet, surface_on
 from rlfactory.emulators.simulator.view.drawing.painter import Box, Operation
 
 if TYPE_CHECKING:
@@ -92,13 +92,9 @@ def _closed(boxes: list[Box], smooth: list[Box]) -> list[Box]:
     while cut:
         cut = False
         for shape in smooth:
-            if any(_meet(shape, box) and not _holds(box, shape) for box in boxes):
+            if any(meet(shape, box) and not _holds(box, shape) for box in boxes):
                 boxes, cut = _join(boxes, shape), True
     return boxes
-
-
-def _meet(one: Box, other: Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _holds(outer: Box, inner: Box) -> bool:
@@ -108,7 +104,7 @@ def _holds(outer: Box, inner: Box) -> bool:
 def _join(boxes: list[Box], box: Box) -> list[Box]:
     """Add a box, merging it with those that it meets, until all are disjoint."""
     while True:
-        apart = [b for b in boxes if not _meet(b, box)]
+        apart = [b for b in boxes if not meet(b, box)]
         if len(apart) == len(boxes):
             return [*boxes, box]
         for b in boxes:
