@@ -28,7 +28,7 @@ from rlfactory.envs.service.limits import Limits
 from rlfactory.envs.service.phones import EpisodeKey, HeldPhone
 from rlfactory.envs.service.restart.journal import Journal
 from rlfactory.envs.service.services import Services
-from rlfactory.envs.service.session import Episode, Session
+from rlfactory.envs.service.session import EpisodeScope, Session
 from rlfactory.envs.tasks.android_world.checkout import AndroidWorld
 from rlfactory.envs.tasks.android_world.tasks import AndroidWorldTask, android_world_tasks
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
@@ -98,7 +98,7 @@ class _Listener:
 
 def _session(task: AndroidWorldTask, device: Device) -> PlayedSession:
     options = SessionOptions(with_tree=True, step_timeout_s=TIMEOUT_S, max_pixels=PIXELS)
-    episode = Episode(
+    episode = EpisodeScope(
         key=EpisodeKey(task.name, task.seed, "train"),
         client="",
         task=task,

@@ -144,7 +144,7 @@ def evaluate_policy(
     config = EvalConfig(
         split=split,
         tasks=chosen_tasks(tasks, suite=suite, files=() if address else tuple(tasks_file or ())),
-        suite=suite or ("android_world" if android_world and not tasks else ""),
+        suite=suite or ("android_world" if android_world and not (tasks or tasks_file) else ""),
         episodes=episodes,
         attempts=attempts,
         concurrency=concurrency,

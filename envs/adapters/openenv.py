@@ -48,7 +48,7 @@ STATUS_CODES: Final = {
 }
 
 
-class Episode:
+class OpenEnvEpisode:
     """One episode of one client; its requests are answered one after the other."""
 
     def __init__(self, session: Session, episode_id: str) -> None:
@@ -125,7 +125,7 @@ class OpenEnvServer:
         self._max_sessions = max_sessions
         self._idle_s = idle_s
         self._connections = 0
-        self._episodes: dict[str, Episode] = {}
+        self._episodes: dict[str, OpenEnvEpisode] = {}
         """Over HTTP, by id."""
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -158,7 +158,7 @@ class OpenEnvServer:
         self.app.exception_handler(RLFactoryError)(_complain)
         self.app.exception_handler(RequestValidationError)(_misread)
 
-    async def _begin(self, data: wire.Reset) -> Episode:
+    async def _begin(self, data: wire.Reset) -> OpenEnvEpisode:
         """Raises: RLFactoryError: no such task, no room, or no phone."""
         task = data.task or self._task
         if not task:
@@ -166,7 +166,7 @@ class OpenEnvServer:
         seed = data.seed if data.seed is not None else secrets.randbelow(MAX_SEED)
         options = replace(self._options, **data.options(self._options))
         session = self._client.session(task, seed=seed, split=data.split, options=options)
-        return Episode(await session.__aenter__(), data.episode_id or "")
+        return OpenEnvEpisode(await session.__aenter__(), data.episode_id or "")
 
     # --- over the WebSocket ------------------------------------------------------------------------------------------
 
@@ -230,7 +230,7 @@ class OpenEnvServer:
         version = metadata.version("rlfactory")
         return JSONResponse({"name": f"rlfactory {self._task}".rstrip(), "description": about, "version": version})
 
-    def _episode(self, episode_id: str | None) -> Episode:
+    def _episode(self, episode_id: str | None) -> OpenEnvEpisode:
         """Return the one that is meant; without an id the only one there is. Raises: EpisodeOver, TaskError."""
         if episode_id is None and len(self._episodes) == 1:
             return next(iter(self._episodes.values()))
@@ -241,7 +241,7 @@ class OpenEnvServer:
             raise EpisodeOver("there is no such episode: reset first")
         return found
 
-    def _touch(self, episode: Episode) -> None:
+    def _touch(self, episode: OpenEnvEpisode) -> None:
         """Let the episode live on for `idle_s`."""
         timer = self._timers.pop(episode.id, None)
         if timer is not None:
@@ -264,9 +264,9 @@ class OpenEnvServer:
 class _Player:
     """One connection and its episode."""
 
-    def __init__(self, begin: Callable[[wire.Reset], Awaitable[Episode]]) -> None:
+    def __init__(self, begin: Callable[[wire.Reset], Awaitable[OpenEnvEpisode]]) -> None:
         self._begin = begin
-        self._episode: Episode | None = None
+        self._episode: OpenEnvEpisode | None = None
 
     async def answer(self, text: str) -> dict[str, Any] | None:
         """Return the answer to a message; None: the client says goodbye."""
@@ -302,7 +302,7 @@ class _Player:
         episode = self._episode = await self._begin(data)
         return episode.first()
 
-    def _current(self) -> Episode:
+    def _current(self) -> OpenEnvEpisode:
         if self._episode is None:
             raise EpisodeOver("no episode has begun: reset first")
         return self._episode

@@ -34,7 +34,7 @@ from rlfactory.envs.service.metrics import ServiceMetrics
 from rlfactory.envs.service.phones import EpisodeKey, Goldens, HeldPhone, PhoneDesk
 from rlfactory.envs.service.restart.journal import Journal
 from rlfactory.envs.service.services import TENANT, Services
-from rlfactory.envs.service.session import Episode, Session, StoredStep
+from rlfactory.envs.service.session import EpisodeScope, Session, StoredStep
 from rlfactory.envs.tasks.provenance import build, task_digest
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tools.registry import ToolRegistry
@@ -186,7 +186,7 @@ class SessionManager:
         self._emit("reset", session.id, f"{task} seed {seed} {split} {options.group}".rstrip())
         return self._introduce(session)
 
-    async def episode(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> Episode:
+    async def episode(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> EpisodeScope:
         """Draw what a session is about. Raises: UnknownName, TaskError: see `reset`."""
         async with self._drawing.place(TENANT.get()):  # it may take a while: databases are made, questions drawn again
             drawn = await in_thread(lambda: self.tasks.draw(task, seed=seed, split=split))
@@ -194,7 +194,7 @@ class SessionManager:
             raise TaskError(f"task {task!r} needs a phone, and this service has none")
         perturb = options.perturb or self._perturb
         turns = turns_under(perturb, drawn.max_turns)
-        return Episode(
+        return EpisodeScope(
             key=EpisodeKey(task, seed, split, perturb),
             client=client,
             task=drawn,
@@ -207,7 +207,7 @@ class SessionManager:
             journal=self._journal,
         )
 
-    async def _begin(self, episode: Episode) -> Session:
+    async def _begin(self, episode: EpisodeScope) -> Session:
         """Return a session in the golden state of its episode; a phone that does not get there is replaced."""
         failure: DeviceError | None = None
         for _ in range(self.limits.reset_attempts):
@@ -238,7 +238,9 @@ class SessionManager:
         self.counters["infra_failures"] += 1
         raise device_failure(failure, f"reset of {episode.key.task} on {self.limits.reset_attempts} phones")
 
-    async def _hold_phones(self, episode: Episode, n: int, *, host: str | None = None) -> Sequence[HeldPhone | None]:
+    async def _hold_phones(
+        self, episode: EpisodeScope, n: int, *, host: str | None = None
+    ) -> Sequence[HeldPhone | None]:
         """Return n phones, all or none; None for each where the task needs none. Raises: see `PhoneDesk.lend`."""
         if not episode.task.needs_device:
             return [None] * n

@@ -79,7 +79,7 @@ class StoredStep:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Episode:
+class EpisodeScope:
     """What a session and its forks have in common."""
 
     key: EpisodeKey
@@ -115,7 +115,7 @@ class Session:
     """One episode. Make it, then `begin` or `begin_as_fork`; its owner ends it by `close`."""
 
     def __init__(
-        self, session_id: str, episode: Episode, phone: HeldPhone | None, *, listener: Listener, turns: int = 0
+        self, session_id: str, episode: EpisodeScope, phone: HeldPhone | None, *, listener: Listener, turns: int = 0
     ) -> None:
         """`phone` is None in text-only tasks; `turns` were played before a fork."""
         self.id = session_id
@@ -467,7 +467,7 @@ async def _told_again(stored: StoredStep) -> StoredStep:
 
 
 @contextmanager
-def _blaming_task(episode: Episode, what: str) -> Iterator[None]:
+def _blaming_task(episode: EpisodeScope, what: str) -> Iterator[None]:
     """Turn what a task's own code raises into `EnvironmentFault`; failures of phones and services pass."""
     try:
         yield
