@@ -7,7 +7,7 @@ import asyncio
 import itertools
 import math
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from benchmarks.trust.check import Check, Figure, Finding, Size
@@ -16,12 +16,14 @@ from rlfactory.envs.client.validation import ValidationPolicy, read_policy
 from rlfactory.envs.tasks.registry import WORLDS, TaskRegistry
 from rlfactory.envs.tasks.suites import SHIPPED_TASKS, default_registry
 from rlfactory.envs.tasks.task import Task
-from rlfactory.envs.tasks.validation.played import Case
+from rlfactory.envs.tasks.validation.played import OPTIONS, Case
 from rlfactory.envs.tasks.validation.static import best_constant, drawing
 from rlfactory.trainer.record.evaluate import bounded
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 
 CONCURRENCY: Final = 4
+TREE_ALONE: Final = replace(OPTIONS, with_image=False)
+"""Oracles go by the tree; to draw pictures takes longer than all else."""
 LEARNT: Final = range(10)
 FIRST_HELD_OUT: Final = 30_000
 ROUND: Final = 60
@@ -114,7 +116,9 @@ async def measure(size: Size, registry: TaskRegistry, policy: ValidationPolicy) 
 
         async def one(template: type[Task]) -> None:
             chance = policy.chance_of(template.name)
-            case = Case(template=template, registry=registry, client=client, other=client, chance=chance)
+            case = Case(
+                template=template, registry=registry, client=client, other=client, chance=chance, seen=TREE_ALONE
+            )
             try:
                 done.append(await play(case, policy))
             except AssertionError as error:

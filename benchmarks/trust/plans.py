@@ -166,7 +166,8 @@ def _clock(task: Task, phone: Phone) -> Plan | None:
             acts = () if runs else (Act(come=(Stopwatch(running=True),)),)
         case _:
             return None
-    return Plan(acts=acts, bystanders=tuple(_alarm(each) for each in task.others))
+    watch = (Stopwatch(running=runs),) if isinstance(task, clock.StartStopwatch) and not acts else ()
+    return Plan(acts=acts, bystanders=(*(_alarm(each) for each in task.others), *watch))
 
 
 def _contacts(task: Task, phone: Phone) -> Plan | None:

@@ -201,20 +201,25 @@ class Stopwatch:
 
     running: bool
     laps: int = 0
+    reset: bool = False
+    """What it had counted is lost."""
 
     def put(self, phone: Phone) -> None:
+        now_ms = phone.system.uptime_ms()
+        counted_ms = 0 if self.reset else clock.load_stopwatch(phone.system).elapsed_ms(now_ms)
         watch = clock.Stopwatch(
-            before_ms=0 if self.running else 2000,
-            since_ms=phone.system.uptime_ms() if self.running else None,
+            before_ms=counted_ms if self.running else max(counted_ms, 1),
+            since_ms=now_ms if self.running else None,
             laps_ms=tuple(range(100, 100 * self.laps + 1, 100)),
         )
         clock.save_stopwatch(phone.system, watch)
 
     def take(self, phone: Phone) -> None:
-        clock.save_stopwatch(phone.system, clock.Stopwatch())
+        Stopwatch(running=not self.running).put(phone)
 
     def near(self) -> Iterable[Stopwatch]:
         yield replace(self, running=not self.running)
+        yield replace(self, reset=True)
         yield replace(self, laps=1)
         yield replace(self, laps=3)
 

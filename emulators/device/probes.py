@@ -176,6 +176,7 @@ def _parse_clock(output: str) -> dict[str, str]:
     if state:
         laps = len([lap for lap in values.get("sw_laps", "").split(",") if lap])
         found["stopwatch"] = f"{state}, {laps} laps" if laps else state
+        found["clock/stopwatch"] = values.get("sw_accum_time", "0")
     if values.get("cities"):
         found["cities"] = values["cities"]
     return found

@@ -20,6 +20,7 @@ has too (`rlfactory.emulators.device.probes`). Keys are paths; values are string
 The second of two things of one key is `<key>#2`. Aside from what is compared (`ASIDE`) there are
 
     clock/now, clock/boot                   the phone's local time, as "2023-10-15 15:34:00"; when it was started
+    clock/stopwatch                         what it had counted when it was last started or paused (milliseconds)
     text/<path>, times/<path>               of notes: what they say, when they were changed (seconds since 1970)
 
 Gaps: of a real phone, Wi-Fi networks, paired devices, cities and `app/<package>/<key>` are not read, for there they lie

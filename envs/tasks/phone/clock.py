@@ -9,19 +9,24 @@ from typing import Any, ClassVar, Final
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone.base import PhoneTask, StateTask, Want, pick, sample, setting_is
+from rlfactory.envs.tasks.phone.base import PhoneTask, StateTask, Want, pick, sample
 from rlfactory.envs.tasks.phone.flows import clock as clock_flows
 from rlfactory.envs.tasks.phone.look import Look
 from rlfactory.envs.tasks.phone.pools import ALARM_LABELS
 from rlfactory.envs.tasks.phone.seeding import SeedAlarm, alarms_beside, seed_alarms, seed_stopwatch
 from rlfactory.envs.tasks.phone.times import LENGTHS, Time, TimerLength, draw_times
-from rlfactory.envs.tasks.phone.wants import alarm_added, alarm_is, alarm_moved, alarm_removed, timer_started
+from rlfactory.envs.tasks.phone.wants import (
+    alarm_added,
+    alarm_is,
+    alarm_moved,
+    alarm_removed,
+    stopwatch_is,
+    timer_started,
+)
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
 BESIDE: Final = (6, 24)
 """Of every three, one is an alarm."""
-STOPWATCH = "stopwatch"
-"""Its state key; see `rlfactory.emulators.device.state`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +161,7 @@ class StartStopwatch(StateTask, ClockTask):
         await seed_stopwatch(device, running=self.already, timeout_s=timeout_s)
 
     def wants(self) -> Sequence[Want]:
-        return (setting_is(STOPWATCH, "running", name="the stopwatch runs"),)
+        return (stopwatch_is("running", name="the stopwatch runs on from its time"),)
 
     async def perform(self, ui: UiDriver) -> None:
         await clock_flows.open_tab(ui, "Stopwatch")
@@ -173,7 +178,7 @@ class PauseStopwatch(StartStopwatch):
         await seed_stopwatch(device, running=not self.already, timeout_s=timeout_s)
 
     def wants(self) -> Sequence[Want]:
-        return (setting_is(STOPWATCH, "paused", name="the stopwatch is paused, and keeps its time"),)
+        return (stopwatch_is("paused", name="the stopwatch is paused, and keeps its time"),)
 
     async def perform(self, ui: UiDriver) -> None:
         await clock_flows.open_tab(ui, "Stopwatch")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rlfactory.emulators.device.device import Device
@@ -145,11 +145,7 @@ class WhoseNumber(ContactsTask):
     name = "contacts.whose_number"
 
     def redraw(self, rng: random.Random) -> dict[str, Any]:
-        other, *others = rng.sample(self.others, len(self.others))
-        return {
-            "person": replace(other, number=self.person.number),
-            "others": (replace(self.person, number=other.number), *others),
-        }
+        return {"person": self.person.renamed(rng, beside=self.others)}
 
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         name = Name(text=self.person.full_name, also=(f"{self.person.last}, {self.person.first}",))

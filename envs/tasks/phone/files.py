@@ -20,7 +20,10 @@ from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
 DOWNLOAD = "Download"
-MOST_COUNTED: Final = 15
+MOST_COUNTED: Final = 40
+PARTED: Final = 4
+PARTS: Final = 50
+"""The files that are counted are parts of a few: "bank_letter_7.pdf"."""
 PLACES: Pool[str] = POOLS["storage_folders"]
 """Folders of the shared storage that files are moved or copied to."""
 
@@ -181,17 +184,20 @@ class CountFiles(DeleteFilesOfType):
 
     @classmethod
     def draw(cls, rng: random.Random, split: Split) -> dict[str, Any]:
-        count, beside = rng.randint(1, MOST_COUNTED), rng.randint(0, 2)
-        kind, *kinds = rng.sample(FILE_TYPES, len(FILE_TYPES))
-        stems = sample(rng, FILE_STEMS, split, count + beside)
-        types = (*[kind] * count, *(rng.choice(kinds) for _ in range(beside)))
-        file, *others = (f"{stem}.{each}" for stem, each in zip(stems, types, strict=True))
-        return {"file": file, "others": tuple(others)}
+        return cls._counted(rng, sample(rng, FILE_STEMS, split, PARTED), rng.choice(FILE_TYPES))
 
     def redraw(self, rng: random.Random) -> dict[str, Any]:
-        """Take some of the files that count away."""
-        kept = rng.sample(self.victims[1:], rng.randint(0, len(self.victims) - 1))
-        return {"others": tuple(name for name in self.others if name not in self.victims or name in kept)}
+        stems = sorted({name.rpartition("_")[0] for name in (self.file, *self.others)})
+        return self._counted(rng, stems, self.type)
+
+    @staticmethod
+    def _counted(rng: random.Random, stems: Sequence[str], kind: str) -> dict[str, Any]:
+        """Draw files of this type, and a few of others, as parts of these."""
+        count, beside = rng.randint(1, MOST_COUNTED), rng.randint(0, 2)
+        names = rng.sample([f"{stem}_{part}" for stem in stems for part in range(1, PARTS + 1)], count + beside)
+        types = (*[kind] * count, *(rng.choice([each for each in FILE_TYPES if each != kind]) for _ in range(beside)))
+        file, *others = (f"{name}.{each}" for name, each in zip(names, types, strict=True))
+        return {"file": file, "others": tuple(others)}
 
     def sub_goals(self, outcome: Outcome) -> dict[str, bool]:
         after = ("files", "file", f".{self.type} files", f"{self.type} files")

@@ -22,8 +22,8 @@ from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
 
 BESIDE: Final = (8, 24)
-FOLDERS: Final = (0, 14)
-"""Beside a note that is deleted: in shorter lists one who does not look would hit it too often."""
+FOLDERS: Final = (0, 18)
+"""Beside a note that is to be found: in shorter lists one who does not look would hit it too often."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,14 +122,17 @@ class CreateNote(NotesTask):
         await note_flows.create(ui, self.note.name, self.note.text)
 
 
-class DeleteNote(NotesTask):
-    name = "notes.delete"
+class OneOfManyNotes(NotesTask):
+    """A note that has to be found: among longer lists than elsewhere, for the taps are few once it is."""
 
     @classmethod
     def draw_world(cls, rng: random.Random) -> dict[str, Any]:
-        """Draw longer lists than others: of all that is done to notes, this takes the fewest taps."""
         look = replace(Look.draw(rng), beside=rng.randint(*BESIDE), folders=rng.randint(*FOLDERS))
         return {"look": look}
+
+
+class DeleteNote(OneOfManyNotes):
+    name = "notes.delete"
 
     def wants(self) -> Sequence[Want]:
         return (file_removed(self.note.key),)
@@ -139,7 +142,7 @@ class DeleteNote(NotesTask):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RewriteNote(NotesTask):
+class RewriteNote(OneOfManyNotes):
     name = "notes.rewrite"
 
     text: str
@@ -212,7 +215,7 @@ class MoveNote(NotesTask):
         await note_flows.move(ui, self.note.name, self.folder)
 
 
-class DeleteNewestNote(NotesTask):
+class DeleteNewestNote(OneOfManyNotes):
     name = "notes.delete_newest"
 
     @classmethod
@@ -267,8 +270,11 @@ class FindNote(NotesTask):
         return {**world, "look": replace(world["look"], folders=0)}  # all notes are in view
 
     def redraw(self, rng: random.Random) -> dict[str, Any]:
-        other, *others = rng.sample(self.others, len(self.others))
-        return {"note": replace(self.note, name=other.name), "others": (replace(other, name=self.note.name), *others)}
+        notes = self.start_notes()
+        stems = rng.sample([note.name.rpartition("_")[0] for note in notes], len(notes))
+        names = [f"{stem}_{rng.choice(MONTHS)}.md" for stem in stems]
+        note, *others = (replace(note, name=name) for note, name in zip(notes, names, strict=True))
+        return {"note": note, "others": tuple(others)}
 
     def notes_beside(self) -> tuple[Note, ...]:
         return ()  # each would have to be read

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -60,6 +60,13 @@ class Person:
     def renumbered(self, rng: random.Random) -> Person:
         """Return the same person with another number of the same area."""
         return replace(self, number=f"{self.number[:3]}-555-{rng.randrange(10_000):04d}")
+
+    def renamed(self, rng: random.Random, *, beside: Sequence[Person]) -> Person:
+        """Return another person with this number: of the same split, and with a first name that nobody `beside` has."""
+        split: Split = next(split for split, names in FIRST_NAMES.items() if self.first in names)
+        taken = {person.first for person in beside}
+        first = rng.choice([name for name in FIRST_NAMES[split] if name not in taken])
+        return replace(self, first=first, last=pick(rng, LAST_NAMES, split))
 
     @property
     def spellings(self) -> tuple[str, ...]:

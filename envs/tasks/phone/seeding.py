@@ -17,8 +17,8 @@ CLOCK = "com.google.android.deskclock"
 ALARMS_DATABASE = f"/data/data/{CLOCK}/databases/alarms.db"
 ALARM_COLUMNS = "hour, minutes, daysofweek, enabled, vibrate, label, delete_after_use"
 CONTACTS_URI = "content://com.android.contacts"
-STOPWATCH_MS = 83_000
-"""What had passed when the stopwatch was last started."""
+STOPWATCH_MS = 2_843_000
+"""What had passed when the stopwatch was last started: more than anybody waits for who has reset it."""
 MOBILE = 2
 """The phone label "Mobile" of ContactsContract."""
 

@@ -28,7 +28,7 @@ def any_case(text: str) -> str:
 
 # --- what a person takes for the same --------------------------------------------------------------------------------
 
-_IN_A_NUMBER: Final = re.compile(r"[+\d\s().\-/\u2010-\u2015]*")
+_IN_A_NUMBER: Final = re.compile(r"\+?\(?\d[\d\s().\-/\u2010-\u2015]*\d")
 
 
 def same_words(given: str, wanted: str) -> bool:
@@ -201,6 +201,19 @@ def timer_started(seconds: int, text: str) -> Want:
         return not gone and len(come) == 1 and come[0]["state"] in RUNS and come[0]["total"] == seconds
 
     return Want(name=f"one timer of {text} runs", keys=(key, f"{key}#*"), holds=holds)
+
+
+def stopwatch_is(state: str, *, name: str) -> Want:
+    """It is "running" or "paused", without laps, and was not reset: then it has counted no less than before.
+
+    Gap: one who resets it and waits longer than it showed is not found out.
+    """
+
+    def holds(before: DeviceState, after: DeviceState) -> bool:
+        was_ms, is_ms = (int(each.get("clock/stopwatch", "0")) for each in (before, after))
+        return after.get("stopwatch") == state and is_ms >= was_ms
+
+    return Want(name=name, keys=("stopwatch",), holds=holds)
 
 
 # --- files and notes -------------------------------------------------------------------------------------------------

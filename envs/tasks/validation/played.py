@@ -42,6 +42,8 @@ class Case:
     """Of another service, in another process."""
     chance: float
     """How often one wins who does not look."""
+    seen: SessionOptions = OPTIONS
+    """What the oracle is shown."""
     records: dict[tuple[Split, int], OracleEpisode] = field(default_factory=dict)
 
     @property
@@ -55,7 +57,7 @@ class Case:
         return self.records[split, seed]
 
     async def _play(self, client: EnvClient, split: Split, seed: int) -> OracleEpisode:
-        return await play(client, self.template.name, seed=seed, split=split, options=OPTIONS, registry=self.registry)
+        return await play(client, self.template.name, seed=seed, split=split, options=self.seen, registry=self.registry)
 
     async def again(self, split: Split, seed: int) -> OracleEpisode:
         return await self._play(self.other, split, seed)

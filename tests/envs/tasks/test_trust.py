@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.trust import alternatives, damage, mutants
+from benchmarks.trust.blind import MAX_BLIND
 from benchmarks.trust.check import Size
-from benchmarks.trust.plans import Act, effect
-from benchmarks.trust.things import File, Value
+from benchmarks.trust.plans import Act, effect, plan_of
+from benchmarks.trust.stage import Stage
+from benchmarks.trust.things import File, Stopwatch, Value
+from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
+from rlfactory.envs.tasks.phone.clock import PauseStopwatch, StartStopwatch
+from rlfactory.envs.tasks.phone.wants import same_number
+from rlfactory.envs.tasks.registry import WORLDS
 from rlfactory.envs.tasks.suites import default_registry
+from rlfactory.envs.tasks.task import Outcome
 
 REGISTRY = default_registry()
 GOALS = ("clock.move_alarm", "contacts.change_number", "compound.wifi_off_and_alarm", "notes.append", "files.move")
@@ -33,6 +42,43 @@ def test_whatever_a_control_changes_after_the_goal_spoils_the_verdict() -> None:
     assert isinstance(found, damage.Walk), found
     assert found.faults == []
     assert found.tried > 0
+
+
+def test_the_answer_in_another_world_is_seldom_the_right_one() -> None:
+    phone, pairs = Phone(PhoneConfig()), 150
+    shares = {}
+    for template in (each for each in REGISTRY if each.suite == "phone"):
+        right = 0
+        for seed in range(pairs):
+            drawn = (REGISTRY.draw(template.name, seed=seed + n * WORLDS, split=template.splits[0]) for n in (1, 2))
+            task, plan = next(drawn), plan_of(next(drawn), phone)
+            if plan is None or not plan.answer:
+                break
+            told = Outcome(state={}, initial={}, finished=True, claimed_success=True, answer=plan.answer)
+            right += all(check.holds for check in task.checks(told))
+        else:
+            shares[template.name] = right / pairs
+    assert len(shares) >= 6
+    assert {name: share for name, share in shares.items() if share > MAX_BLIND} == {}
+
+
+@pytest.mark.parametrize("written", ["- 404-555-0132", "404-555-0132 -", "++404-555-0132", "404-555-0132 xyz"])
+def test_a_number_with_something_beside_it_is_not_that_number(written: str) -> None:
+    assert not same_number(written, "404-555-0132")
+    assert same_number("+1 (404) 555.0132", "404-555-0132")
+
+
+@pytest.mark.parametrize("already", [False, True])
+@pytest.mark.parametrize(("template", "running"), [(StartStopwatch, True), (PauseStopwatch, False)])
+def test_a_stopwatch_that_was_reset_has_lost_its_time(
+    template: type[StartStopwatch], running: bool, already: bool
+) -> None:
+    drawn = REGISTRY.draw(template.name, seed=0, split="test")
+    assert isinstance(drawn, template)
+    stage = Stage(replace(drawn, already=already))
+    for reset in (False, True):
+        assert stage.play([Act(come=(Stopwatch(running=running, reset=reset),))])
+        assert stage.verdict().success is not reset
 
 
 @pytest.mark.parametrize(
