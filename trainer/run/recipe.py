@@ -54,8 +54,7 @@ def compose_recipe(name: str, overrides: Sequence[str] = ()) -> DictConfig:
     except yaml.YAMLError as error:
         raise TaskError(f"{name}: {' '.join(str(error).split())}") from None
     _check_own_keys(config.rlfactory, Path(name) if _is_path(name) else None)
-    _check_warm_start(config.rlfactory)
-    check_limits(config)
+    _check_values(config)
     _own_files(config.rlfactory, Path(name).parent if _is_path(name) else Path())
     if _is_path(name):
         config.rlfactory.recipe = Path(name).stem
@@ -78,7 +77,21 @@ def resumed_recipe(path: Path, recipe: str | None, overrides: Sequence[str] = ()
     own = config.rlfactory
     if recipe is not None and Path(recipe).stem != own.recipe:
         raise TaskError(f"{path.parent} is a run of recipe {own.recipe!r}, not {recipe!r}; to go on with it, name none")
-    seed, known = own.seed, set(_keys(config))
+    seed = own.seed
+    override_recipe(config, overrides)
+    if own.seed != seed:
+        raise TaskError(f"{path.parent} began with seed {seed}, and goes on with no other")
+    return config
+
+
+def override_recipe(config: DictConfig, overrides: Sequence[str]) -> None:
+    """Set keys of a configuration that is composed already, where groups (`hardware=gpu`) can be chosen no more.
+
+    Raises:
+        UnknownName: an override names no key.
+        TaskError: an override is malformed or does not fit.
+    """
+    known = set(_keys(config))
     try:
         for override in OverridesParser.create().parse_overrides(list(overrides)):
             key = override.key_or_group
@@ -87,11 +100,12 @@ def resumed_recipe(path: Path, recipe: str | None, overrides: Sequence[str] = ()
             OmegaConf.update(config, key, override.value(), force_add=True)
     except (HydraException, OmegaConfBaseException) as error:
         raise TaskError(_first_line(error)) from None
-    if own.seed != seed:
-        raise TaskError(f"{path.parent} began with seed {seed}, and goes on with no other")
-    _check_warm_start(own)
+    _check_values(config)
+
+
+def _check_values(config: DictConfig) -> None:
+    _check_warm_start(config.rlfactory)
     check_limits(config)
-    return config
 
 
 def _compose(name: str, overrides: Sequence[str]) -> DictConfig:

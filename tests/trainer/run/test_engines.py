@@ -11,8 +11,8 @@ pytest.importorskip("verl", reason="needs the train extra")
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.trainer.run import engines
 from rlfactory.trainer.run.engines import hub_environment, settle_engine
-from rlfactory.trainer.run.recipe import compose_recipe
 from rlfactory.trainer.run.train import run
+from tests.trainer.recipes import composed
 
 pytestmark = [pytest.mark.train]
 
@@ -34,7 +34,7 @@ def test_a_missing_vllm_is_told_in_one_line_and_nothing_starts(
 
 
 def test_vllm_for_gpus_does_not_pass_for_its_cpu_build(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = compose_recipe("tiny_phone", ["hardware=cpu_vllm"])
+    config = composed("tiny_phone", "hardware=cpu_vllm")
     pretend(monkeypatch, vllm="0.24.0")
     with pytest.raises(TaskError):
         settle_engine(config)
@@ -50,7 +50,7 @@ def test_attention_is_what_the_machine_has(
     found: object, attention: str, packed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend(monkeypatch, vllm="0.24.0")
-    config = compose_recipe("tiny_phone", ["hardware=gpu"])
+    config = composed("tiny_phone", "hardware=gpu")
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: found)
     assert settle_engine(config).startswith(f"engine vllm, attention {attention}")
     model = config.actor_rollout_ref.model
@@ -60,15 +60,15 @@ def test_attention_is_what_the_machine_has(
 def test_attention_that_a_recipe_names_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, vllm="0.24.0")
     named = "actor_rollout_ref.model.override_config.attn_implementation=eager"
-    config = compose_recipe("tiny_phone", ["hardware=gpu", named])
+    config = composed("tiny_phone", "hardware=gpu", overrides=[named])
     assert settle_engine(config) == "engine vllm, attention eager"
     assert config.actor_rollout_ref.model.use_remove_padding
 
 
 def test_the_hub_is_asked_for_its_models_and_when_the_user_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    assert hub_environment(compose_recipe("qwen3_vl_4b")) == {}
-    tiny = compose_recipe("tiny_phone")
+    assert hub_environment(composed("qwen3_vl_4b")) == {}
+    tiny = composed("tiny_phone")
     assert hub_environment(tiny) == {"HF_HUB_OFFLINE": "1"}
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     assert hub_environment(tiny) == {"HF_HUB_OFFLINE": "0"}

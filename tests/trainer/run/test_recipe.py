@@ -15,6 +15,7 @@ from rlfactory.trainer.credit.turns import Estimator
 from rlfactory.trainer.run.local_service import ServiceConfig
 from rlfactory.trainer.run.recipe import CONFIGS, compose_recipe, recipe_names, resumed_recipe, save_config
 from rlfactory.trainer.run.settings import RolloutSettings
+from tests.trainer.recipes import composed
 
 pytestmark = [pytest.mark.train]
 
@@ -25,7 +26,8 @@ pytestmark = [pytest.mark.train]
     + [("tiny_phone", "cpu_vllm"), ("tiny_phone", "gpu"), ("qwen3_vl_4b", "cpu"), ("search_r1", "cpu_vllm")],
 )
 def test_every_recipe_composes_for_its_hardware_and_others(name: str, hardware: str) -> None:
-    config = compose_recipe(name, [f"hardware={hardware}", "rlfactory.run_folder=/r", "rlfactory.address=127.0.0.1:1"])
+    own = ["rlfactory.run_folder=/r", "rlfactory.address=127.0.0.1:1"]
+    config = composed(name, f"hardware={hardware}", overrides=own)
     OmegaConf.resolve(config)
     assert config.actor_rollout_ref.rollout.name == ("hf_cpu" if hardware == "cpu" else "vllm")
     assert RolloutSettings.from_config(config.rlfactory).turn_tokens > 0
@@ -35,18 +37,32 @@ def test_each_way_of_giving_credit_is_one_of_ours() -> None:
     ways = {path.stem: OmegaConf.load(path) for path in (CONFIGS / "credit").glob("*.yaml")}
     assert {each.algorithm.adv_estimator for each in ways.values()} == {TURNS}
     assert {each.rlfactory.credit.estimator for each in ways.values()} == set(Estimator)
-    chosen = compose_recipe("tiny_phone", ["credit=dapo"])
+    chosen = composed("tiny_phone", "credit=dapo")
     assert chosen.trainer.v1.sampler.sampler_kwargs.filter_groups.enable
     assert chosen.trainer.v1.sampler.sampler_kwargs.credit.estimator == "grpo"
 
 
 @pytest.mark.parametrize(
+    ("override", "complaint"),
+    [
+        ("actor_rollout_ref.actor.optim.lrr=1", "close: actor_rollout_ref.actor.optim.lr"),
+        ("nonsense", "not key=value"),
+        ("hardware=tpu", "hardware/tpu"),
+        ("rlfactory.warm_start.episodes=8", "rlfactory.warm_start.batch=16 must be within 1..8"),
+        ("rlfactory.turn_tokens=400", "must be within 1..data.max_response_length=320"),
+    ],
+)
+def test_a_wrong_override_is_told_in_one_line(override: str, complaint: str) -> None:
+    with pytest.raises((TaskError, UnknownName)) as caught:
+        compose_recipe("tiny_phone", [override])
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("overrides", "complaint"),
     [
-        (["actor_rollout_ref.actor.optim.lrr=1"], "close: actor_rollout_ref.actor.optim.lr"),
         (["rlfactory.warm_start.episode=3"], "rlfactory.warm_start.episodes"),
-        (["nonsense"], "not key=value"),
-        (["hardware=tpu"], "hardware/tpu"),
         (["rlfactory.warm_start.episodes=8"], "rlfactory.warm_start.batch=16 must be within 1..8"),
         (["rlfactory.warm_start.micro_batch=5"], "must divide rlfactory.warm_start.batch=16"),
         (["rlfactory.warm_start.model=gpt2"], "the lessons begin with rlfactory.tiny_model or with"),
@@ -86,9 +102,10 @@ def test_each_way_of_giving_credit_is_one_of_ours() -> None:
         (["rlfactory.warm_start.lessons=[{sloppiness: 2, steps: 1, lr: 1e-3}]"], "a sloppiness within 0..1"),
     ],
 )
-def test_a_wrong_override_is_told_in_one_line(overrides: list[str], complaint: str) -> None:
+def test_values_that_contradict_each_other_are_told_in_one_line(overrides: list[str], complaint: str) -> None:
+    groups = [word for word in overrides if word.startswith("credit=")]
     with pytest.raises((TaskError, UnknownName)) as caught:
-        compose_recipe("tiny_phone", overrides)
+        composed("tiny_phone", *groups, overrides=[word for word in overrides if word not in groups])
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -118,7 +135,7 @@ def test_a_recipe_of_a_file_builds_on_ours_and_names_files_beside_it(tmp_path: P
 @pytest.fixture
 def begun(tmp_path: Path) -> Path:
     """The configuration of a run that was given a learning rate and a seed."""
-    config = compose_recipe("tiny_search", ["actor_rollout_ref.actor.optim.lr=5e-6", "rlfactory.seed=3"])
+    config = composed("tiny_search", overrides=["actor_rollout_ref.actor.optim.lr=5e-6", "rlfactory.seed=3"])
     save_config(config, tmp_path / "config.yaml")
     return tmp_path / "config.yaml"
 

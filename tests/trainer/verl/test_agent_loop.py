@@ -25,8 +25,8 @@ from rlfactory.trainer.cpu.tokenizer import Corpus, build_tokenizer
 from rlfactory.trainer.episode.episodes import row_of
 from rlfactory.trainer.record.recorder import read_outcomes
 from rlfactory.trainer.record.runlog import RunLog
-from rlfactory.trainer.run.recipe import compose_recipe
 from rlfactory.trainer.verl.agent_loop import PhoneAgentLoop
+from tests.trainer.recipes import composed
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
 
@@ -61,9 +61,9 @@ async def play(
     """Play an episode as verl's worker does."""
     log = RunLog(folder)
     log.create()
-    config = compose_recipe(
+    config = composed(
         "search_r1",
-        [
+        overrides=[
             "data.max_prompt_length=4000",
             "actor_rollout_ref.rollout.max_model_len=9000",
             f"rlfactory.run_folder={folder}",
