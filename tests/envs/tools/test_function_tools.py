@@ -9,7 +9,6 @@ from enum import Enum
 from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
-from qwen_agent.tools.base import BaseTool, register_tool
 from typing_extensions import TypedDict
 
 from rlfactory.envs.api.types import ToolCall, ToolStatus
@@ -249,24 +248,31 @@ def test_docstrings_may_be_of_any_usual_style(function):
     assert (described(function).summary, described(function).arguments) == ("Do it.", {"x": "How often."})
 
 
-@register_tool("acronym")
-class Acronym(BaseTool):  # type: ignore[misc]
-    """As users of Qwen-Agent write them."""
+@pytest.fixture
+def acronym() -> type:
+    """A tool of Qwen-Agent, which takes seconds to import: here, and not where every worker collects tests."""
+    from qwen_agent.tools.base import BaseTool, register_tool
 
-    description = "Make an acronym."
-    parameters: ClassVar[list[dict[str, Any]]] = [
-        {"name": "words", "type": "string", "description": "Some words.", "required": True},
-        {"name": "lower", "type": "boolean"},
-    ]
+    @register_tool("acronym")
+    class Acronym(BaseTool):  # type: ignore[misc]
+        """As users of Qwen-Agent write them."""
 
-    def call(self, params: str | dict[str, Any], **kwargs: object) -> str | dict[str, Any]:
-        asked = self._verify_json_format_args(params)
-        made = "".join(word[0] for word in asked["words"].split())
-        return {"acronym": made.lower() if asked.get("lower") else self.cfg.get("dot", "").join(made)}
+        description = "Make an acronym."
+        parameters: ClassVar[list[dict[str, Any]]] = [
+            {"name": "words", "type": "string", "description": "Some words.", "required": True},
+            {"name": "lower", "type": "boolean"},
+        ]
+
+        def call(self, params: str | dict[str, Any], **kwargs: object) -> str | dict[str, Any]:
+            asked = self._verify_json_format_args(params)
+            made = "".join(word[0] for word in asked["words"].split())
+            return {"acronym": made.lower() if asked.get("lower") else self.cfg.get("dot", "").join(made)}
+
+    return Acronym
 
 
-async def test_a_tool_of_qwen_agent_is_called_as_qwen_agent_calls_it():
-    tool = qwen_tool(Acronym, options={"dot": "."})(CONTEXT)
+async def test_a_tool_of_qwen_agent_is_called_as_qwen_agent_calls_it(acronym):
+    tool = qwen_tool(acronym, options={"dot": "."})(CONTEXT)
     assert tool.schema.name == "acronym"
     assert tool.schema.parameters["required"] == ["words"]
     assert await tool.call({"words": "Random Access Memory"}, CALL) == '{"acronym": "R.A.M"}'
