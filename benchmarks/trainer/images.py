@@ -65,8 +65,9 @@ class Walk(PhoneAgentLoop):
             digest = hashlib.blake2b(data, digest_size=16).hexdigest()
             image = ImageRef(data=data, format=ImageFormat.JPEG, width_px=sides[0], height_px=sides[1], digest=digest)
             await talk.reply([Message(role="user", text=f"turn {turn}", image=image)])
-        episode: Any = SimpleNamespace(goal="walk", turns=(), reward=Reward(), clock=Clock())
-        return [self._output(episode, talk)]
+        begun = SimpleNamespace(state_hash="", progress=0.0)
+        episode: Any = SimpleNamespace(spec=spec, goal="walk", begun=begun, turns=(), reward=Reward(), clock=Clock())
+        return list(self._outputs(episode, talk))
 
 
 class Writer:

@@ -30,6 +30,7 @@ BASE: Final = (
     "actor_rollout_ref.model.path=''",  # the look's own
     "rlfactory.turn_tokens=200",
     "rlfactory.max_turns=3",
+    "rlfactory.context.images=1",
     "rlfactory.image.max_pixels=60000",
     "rlfactory.record.every_train=3",
     "rlfactory.record.every_eval=3",
@@ -70,6 +71,11 @@ TABLE: Final[Mapping[Look, Mapping[str, Values]]] = {
         "data.max_response_length": (4000, 250),
     },
     looks.malformed_episode: {"rlfactory.told_tokens": (None, 3)},
+    looks.bounded_episode: {
+        "rlfactory.context.row_turns": (1, 2),
+        "rlfactory.context.images": (1, 2),
+        "rlfactory.context.past": ("text", "none"),
+    },
     looks.jpeg_episode: {"rlfactory.image.quality": (90, 20)},
     looks.evaluated: {"rlfactory.record.every_eval": (3, 0)},
     looks.slow_episode: {

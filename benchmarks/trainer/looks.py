@@ -201,6 +201,12 @@ def malformed_episode(config: Any) -> Any:
     return episode(config, text="tap on it")
 
 
+def bounded_episode(config: Any) -> Any:
+    """An episode whose turns are a row each, unless the configuration says otherwise."""
+    turns = config.rlfactory.context.row_turns or 1
+    return episode(OmegaConf.merge(config, {"rlfactory": {"context": {"row_turns": turns}}}))[0]
+
+
 def jpeg_episode(config: Any) -> Any:
     return episode(OmegaConf.merge(config, {"rlfactory": {"image": {"format": "jpeg"}}}))
 

@@ -6,13 +6,15 @@ rollout servers, on `rlfactory.trainer.cpu.engine` alone, and on a scripted engi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import ImageRef
-from rlfactory.trainer.episode.context import Message, RowBudget
+from rlfactory.trainer.episode.context import Exchange, Message, RowBudget, Window
 from rlfactory.trainer.episode.trajectory import Trajectory
 
 
@@ -155,3 +157,77 @@ class TokenConversation:
                 "raise data.max_prompt_length, or lower rlfactory.image.max_pixels"
             )
         return prompt
+
+
+class EpisodeConversation:
+    """A model's side of a whole episode: one row, or several that each begin with a window of what was before."""
+
+    def __init__(
+        self,
+        *,
+        generate: Generate,
+        chat: ChatTokens,
+        budget: RowBudget,
+        request_id: str,
+        window: Window | None = None,
+        note: Callable[[Reply], str] = lambda _: "",
+    ) -> None:
+        """`note`: returns what a turn leaves for the model's own later reading, where the window keeps notes."""
+        self.rows: list[TokenConversation] = []
+        self._begin: Callable[[], TokenConversation] = partial(
+            TokenConversation, generate=generate, chat=chat, budget=budget, request_id=request_id
+        )
+        self._chat = chat
+        self._told_tokens = budget.told_tokens
+        self._window = window
+        self._note = note
+        self._first: Sequence[Message] = ()
+        self._past: list[Exchange] = []
+
+    @property
+    def first_turns(self) -> list[int]:
+        """The number of each row's first turn in the episode."""
+        turns = [len(row.trajectory.sampled_spans) for row in self.rows]
+        return [sum(turns[:number]) for number in range(len(turns))]
+
+    async def reply(self, messages: Sequence[Message]) -> Reply:
+        """Tell the model these messages and return its next turn: at first system and goal, then what came of a turn.
+
+        Raises:
+            RowFull: there is no room for another whole turn, in a new row neither.
+            PromptTooLong: the first prompt is longer than its budget.
+        """
+        self._first = self._first or messages
+        now = messages[-1]
+        reply = await self._reply(messages, now)
+        self._past.append(Exchange(told=self._short(now), wrote=reply.text, note=self._note(reply)))
+        return reply
+
+    async def _reply(self, messages: Sequence[Message], now: Message) -> Reply:
+        if self._window is None or not self.rows:
+            self.rows = self.rows or [self._begin()]
+            return await self.rows[0].reply(messages)
+        if len(self.rows[-1].trajectory.sampled_spans) < self._window.row_turns:
+            with suppress(RowFull):
+                return await self.rows[-1].reply(messages)
+        return await self._reply_anew(self._window, self._short(now))
+
+    async def _reply_anew(self, window: Window, now: Message) -> Reply:
+        """Begin a row with as much of the past as a prompt may have."""
+        row, kept = self._begin(), len(self._past)
+        while True:
+            try:
+                reply = await row.reply(window.prompt(self._past, self._first, now, kept=kept))
+            except PromptTooLong as error:
+                if not kept:
+                    raise RowFull(f"a row cannot begin after {len(self._past)} turns: {error}") from None
+                kept //= 2
+            else:
+                self.rows.append(row)
+                return reply
+
+    def _short(self, message: Message) -> Message:
+        """Return a message as it was told: the first one, of the goal, as it is."""
+        if self._told_tokens is None or not self._past:
+            return message
+        return replace(message, text=self._chat.shortened(message.text, self._told_tokens))

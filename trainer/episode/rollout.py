@@ -231,6 +231,11 @@ def _parse(dialect: Dialect, reply: Reply) -> tuple[Parsed, str]:
     return parsed, ""
 
 
+def note_of(dialect: Dialect) -> Callable[[Reply], str]:
+    """Return what reads a turn's note to its own writer: what stands before its calls."""
+    return lambda reply: _parse(dialect, reply)[0].thought
+
+
 def opening_messages(dialect: Dialect, session: RecordedSession, first: Observation) -> list[Message]:
     """Return what a model is told before its first turn."""
     sides = (first.image.width_px, first.image.height_px) if first.image else (0, 0)

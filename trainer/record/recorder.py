@@ -129,7 +129,7 @@ class Recorder:
             progress=episode.reward.progress,
             side_effects=episode.reward.side_effects,
             final_image=self._link(episode.final.image),
-            row_tokens=episode.turns[-1].reply.loss_span[1] if episode.turns else 0,
+            row_tokens=max((turn.reply.loss_span[1] for turn in episode.turns), default=0),
             malformed=episode.malformed,
             **common,
         )

@@ -79,7 +79,7 @@ class TurnRecord:
     log_probs: tuple[float, ...]
     """Of `token_ids`, under the distribution that was sampled from."""
     loss_span: tuple[int, int]
-    """[start, end) of `token_ids` in the episode's row (prompt included); `EpisodeRecord.row_tokens` is its length."""
+    """[start, end) of `token_ids` in their row (prompt included); `EpisodeRecord.row_tokens` is the longest row."""
     thought: str = ""
     calls: tuple[CallRecord, ...] = ()
     parse_error: str = ""

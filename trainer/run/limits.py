@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from rlfactory.envs.api.errors import TaskError
 from rlfactory.trainer.credit.curriculum import CurriculumSettings
 from rlfactory.trainer.credit.settings import CreditSettings
 from rlfactory.trainer.credit.turns import BY_STATE
+from rlfactory.trainer.episode.context import Window
 
 
 def check_limits(config: Any) -> None:
@@ -26,6 +28,7 @@ def _problems(config: Any) -> Iterator[str]:
     yield from _engines(config)
     yield from _batches(config)
     yield from _credit(config)
+    yield from _context(config)
 
 
 def _service(config: Any) -> Iterator[str]:
@@ -116,6 +119,23 @@ def _credit(config: Any) -> Iterator[str]:
         )
 
 
+def _context(config: Any) -> Iterator[str]:
+    try:
+        window = Window.from_config(config.rlfactory.get("context"))
+    except ValueError as error:
+        yield str(error)
+        return
+    actor = config.actor_rollout_ref.actor
+    if window and actor.loss_agg_mode != "token-mean":
+        yield (
+            f"rlfactory.context.row_turns={window.row_turns} makes several rows of an episode, and "
+            f"actor_rollout_ref.actor.loss_agg_mode={actor.loss_agg_mode} weighs rows alike: "
+            "token-mean, with rlfactory.credit.per=episode where episodes should weigh alike"
+        )
+    if window and actor.policy_loss.loss_mode == "gspo":
+        yield f"rlfactory.context.row_turns={window.row_turns} leaves no whole episodes, whose ratio credit=gspo clips"
+
+
 def _batches(config: Any) -> Iterator[str]:
     rollout, actor, data = config.actor_rollout_ref.rollout, config.actor_rollout_ref.actor, config.data
     group = config.trainer.v1.sampler.sampler_kwargs.min_group
@@ -138,20 +158,26 @@ def _batches(config: Any) -> Iterator[str]:
     if actor.use_dynamic_bsz and actor.ppo_max_token_len_per_gpu < row:
         most = actor.ppo_max_token_len_per_gpu
         yield f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu={most} must be at least {row}, the longest row"
-    sizes = {
-        "actor.ppo_micro_batch_size_per_gpu": (actor.use_dynamic_bsz, actor.ppo_micro_batch_size_per_gpu),
-        "rollout.log_prob_micro_batch_size_per_gpu": (
-            rollout.log_prob_use_dynamic_bsz,
-            rollout.log_prob_micro_batch_size_per_gpu,
-        ),
-        "ref.log_prob_micro_batch_size_per_gpu": (
-            config.actor_rollout_ref.ref.log_prob_use_dynamic_bsz,
-            config.actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu,
-        ),
-    }
-    for name, (dynamic, size) in sizes.items():
-        if not dynamic and (size is None or rows // gpus % size):
+    for name, size in _micro_batches(config).items():
+        if size is None or rows // gpus % size:
             yield (
                 f"actor_rollout_ref.{name}={size} must divide {rows // gpus}, the rows of a mini-batch on each GPU "
                 "(ppo_mini_batch_size x rollout.n / GPUs)"
             )
+
+
+def prompts_at_once(config: Any) -> int:
+    """Return of how many prompts a mini-batch is a multiple, so that GPUs and micro-batches come out even."""
+    n, gpus = config.actor_rollout_ref.rollout.n, config.trainer.nnodes * config.trainer.n_gpus_per_node
+    return math.lcm(n, gpus, *(gpus * int(size or 1) for size in _micro_batches(config).values())) // int(n)
+
+
+def _micro_batches(config: Any) -> dict[str, int | None]:
+    """Return the rows of each kind of micro-batch that is so many rows, by key below `actor_rollout_ref`."""
+    own = config.actor_rollout_ref
+    sizes = {
+        "actor.ppo_micro_batch_size_per_gpu": own.actor.use_dynamic_bsz,
+        "rollout.log_prob_micro_batch_size_per_gpu": own.rollout.log_prob_use_dynamic_bsz,
+        "ref.log_prob_micro_batch_size_per_gpu": own.ref.log_prob_use_dynamic_bsz,
+    }
+    return {name: OmegaConf.select(own, name) for name, by_tokens in sizes.items() if not by_tokens}

@@ -6,6 +6,7 @@ import difflib
 import importlib.util
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from rlfactory.envs.api.errors import TaskError, UnknownName
+from rlfactory.envs.api.types import ToolCall
+from rlfactory.trainer.dialects import ParseError, Unrenderable, get_dialect
+from rlfactory.trainer.episode.context import Past
 from rlfactory.trainer.record.runlog import replace_text
 from rlfactory.trainer.run.limits import check_limits
 
@@ -56,6 +60,7 @@ def compose_recipe(name: str, overrides: Sequence[str] = ()) -> DictConfig:
     _check_own_keys(config.rlfactory, Path(name) if _is_path(name) else None)
     _check_values(config)
     _own_files(config.rlfactory, Path(name).parent if _is_path(name) else Path())
+    _check_notes(config.rlfactory)
     if _is_path(name):
         config.rlfactory.recipe = Path(name).stem
     return config
@@ -101,6 +106,7 @@ def override_recipe(config: DictConfig, overrides: Sequence[str]) -> None:
     except (HydraException, OmegaConfBaseException) as error:
         raise TaskError(_first_line(error)) from None
     _check_values(config)
+    _check_notes(config.rlfactory)
 
 
 def _check_values(config: DictConfig) -> None:
@@ -195,6 +201,22 @@ def _check_warm_start(own: DictConfig) -> None:
         shares = [lesson.get(name, 0.0) for name in ("sloppiness", "guesses")]
         if not all(0 <= share <= 1 for share in shares) or all(shares) or lesson.steps < 1:
             raise TaskError(f"a lesson needs a sloppiness within 0..1, or guesses, and at least one step, not {lesson}")
+
+
+def _check_notes(own: DictConfig) -> None:
+    """Refuse notes in a dialect whose models write nothing before their calls."""
+    context = own.get("context")  # a run that was begun before there was a choice has none
+    if not context or context.row_turns is None or context.past != Past.NOTES:
+        return
+    dialect, note = get_dialect(own.dialect), "a note"
+    with suppress(ParseError, Unrenderable):
+        written = dialect.render([ToolCall(id="0", name="finish", arguments={"answer": "x"})], thought=note)
+        if dialect.parse(written).thought == note:
+            return
+    raise TaskError(
+        f"rlfactory.context.past=notes keeps what a model writes before its calls, and dialect {dialect.name} has no "
+        "place for it: past=text or past=none"
+    )
 
 
 def _hint(key: str, known: set[str]) -> str:

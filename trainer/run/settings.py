@@ -12,6 +12,7 @@ from omegaconf import OmegaConf
 from rlfactory.envs.api.types import ImageFormat, SessionOptions
 from rlfactory.envs.wire.trust_options import ClientTrustFiles
 from rlfactory.trainer.dialects import Dialect
+from rlfactory.trainer.episode.context import Window
 from rlfactory.trainer.episode.rollout import RolloutConfig, session_options
 
 
@@ -37,6 +38,8 @@ class RolloutSettings:
     """Record every n-th training prompt's episodes in full; 0: none."""
     record_every_eval: int
     rollout: RolloutConfig
+    window: Window | None = None
+    """What rows after an episode's first begin with; None: an episode is one row."""
     otlp_endpoint: str = ""
     """Where to send traces; "": nowhere."""
     trust: ClientTrustFiles = field(default_factory=ClientTrustFiles)
@@ -59,6 +62,7 @@ class RolloutSettings:
             record_every_train=int(record["every_train"]),
             record_every_eval=int(record["every_eval"]),
             rollout=RolloutConfig(**{name: deadlines[name] for name in deadlines}),
+            window=Window.from_config(config.get("context")),
             otlp_endpoint=str(config.get("otlp_endpoint") or ""),
             trust=_trust_files(config.get("trust") or {}),
         )

@@ -21,9 +21,9 @@ from rlfactory.envs.api.types import ImageRef
 from rlfactory.envs.client import ClientConfig, EnvClient
 from rlfactory.trainer.dialects import get_dialect
 from rlfactory.trainer.episode.context import RowBudget
-from rlfactory.trainer.episode.conversation import Sampled, TokenConversation
+from rlfactory.trainer.episode.conversation import EpisodeConversation, Sampled, TokenConversation
 from rlfactory.trainer.episode.episodes import spec_of
-from rlfactory.trainer.episode.rollout import Dropped, Episode, OpenSession, converse, play
+from rlfactory.trainer.episode.rollout import Dropped, Episode, OpenSession, converse, note_of, play
 from rlfactory.trainer.episode.session import EpisodeSpec, RecordedSession
 from rlfactory.trainer.record.recorder import Recorder
 from rlfactory.trainer.record.runlog import Phase, RunLog
@@ -60,14 +60,14 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
         self._log = RunLog(Path(self._settings.run_folder))
 
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> list[AgentLoopOutput]:
-        """Return the episode's row; none when it was dropped.
+        """Return the episode's rows, the last with its score; none when it was dropped.
 
         Raises: TaskError: the configuration is wrong, so no episode will ever be played; the run's folder is told.
         """
         spec = spec_of(row)
         client = await _client(self._settings)
 
-        async def player(session: RecordedSession) -> TokenConversation:
+        async def player(session: RecordedSession) -> EpisodeConversation:
             conversation = self._conversation(spec, sampling_params)
             limit_s = self._settings.rollout.generate_timeout_s
             return await converse(session, conversation, self._dialect, generate_timeout_s=limit_s)
@@ -79,7 +79,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
             raise
         episode = played if isinstance(played, Dropped) else played[0]
         self._record(episode, row)
-        return [] if isinstance(played, Dropped) else [self._output(*played)]
+        return [] if isinstance(played, Dropped) else self._outputs(*played)
 
     def _opener(self, client: EnvClient) -> OpenSession:
         options = self._settings.options(self._dialect)
@@ -89,7 +89,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
 
         return open_session
 
-    def _conversation(self, spec: EpisodeSpec, sampling_params: dict[str, Any]) -> TokenConversation:
+    def _conversation(self, spec: EpisodeSpec, sampling_params: dict[str, Any]) -> EpisodeConversation:
         async def generate(
             *, request_id: str, prompt_ids: Sequence[int], images: Sequence[ImageRef], max_tokens: int
         ) -> Sampled:
@@ -105,12 +105,23 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
             complete = bool(output.token_ids) and output.token_ids[-1] == self.tokenizer.eos_token_id
             return Sampled(token_ids=output.token_ids, log_probs=output.log_probs or (), complete=complete)
 
-        return TokenConversation(generate=generate, chat=self._chat, budget=self._budget, request_id=spec.id)
+        return EpisodeConversation(
+            generate=generate,
+            chat=self._chat,
+            budget=self._budget,
+            request_id=spec.id,
+            window=self._settings.window,
+            note=note_of(self._dialect),
+        )
 
-    def _output(self, episode: Episode, conversation: TokenConversation) -> AgentLoopOutput:
-        trajectory = conversation.trajectory
+    def _outputs(self, episode: Episode, conversation: EpisodeConversation) -> list[AgentLoopOutput]:
+        rows = zip(conversation.rows, conversation.first_turns, strict=True)
+        return [self._output(episode, row, first=first) for row, first in rows]
+
+    def _output(self, episode: Episode, row: TokenConversation, *, first: int) -> AgentLoopOutput:
+        trajectory = row.trajectory
         # The last screenshot was never shown to the model; the images of the row are those of its placeholders.
-        images = [Screenshot(image) for image in conversation.images]
+        images = [Screenshot(image) for image in row.images]
         reward = episode.reward
         return AgentLoopOutput(
             prompt_ids=trajectory.prompt_ids,
@@ -130,7 +141,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
                 "tool_rewards": [],
                 "task": episode.spec.task,
                 "goal": episode.goal,
-                FIELD: turn_facts(episode),
+                FIELD: turn_facts(episode, first=first),
                 # Not "acc": of that verl's validation takes every dropped episode for a failure.
                 "reward_extra_info": {"success": float(reward.success), "progress": reward.progress},
                 "environment": {"total": reward.total, "success": reward.success, "parts": dict(reward.parts)},

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from transformers.utils.logging import disable_progress_bar
 
@@ -14,9 +15,9 @@ from rlfactory.envs.api.types import ImageRef, SessionOptions
 from rlfactory.trainer.cpu.engine import BatchingEngine, EngineConfig, Request, Sampling, TorchEngine
 from rlfactory.trainer.dialects import get_dialect
 from rlfactory.trainer.episode.context import RowBudget
-from rlfactory.trainer.episode.conversation import Sampled, TokenConversation
+from rlfactory.trainer.episode.conversation import EpisodeConversation, Sampled, TokenConversation
 from rlfactory.trainer.episode.policies import DEFAULT_PATCHES, ModelPolicy, PolicyConfig
-from rlfactory.trainer.episode.rollout import session_options
+from rlfactory.trainer.episode.rollout import note_of, session_options
 from rlfactory.trainer.run.settings import RolloutSettings, recipe_of, screen_of
 from rlfactory.trainer.verl.chat import VerlChatTokens
 from rlfactory.trainer.verl.images import picture
@@ -47,6 +48,7 @@ class CheckpointPolicy(ModelPolicy):
             turn_tokens=settings.turn_tokens if settings else config.max_tokens,
             told_tokens=settings.told_tokens if settings else None,
         )
+        self._window = settings.window if settings else None
         self._engine: BatchingEngine | None = None
         self._chat: VerlChatTokens | None = None
 
@@ -66,9 +68,16 @@ class CheckpointPolicy(ModelPolicy):
         assert self._engine is not None, "open() comes first"
         return self._engine
 
-    def begin(self, episode: str) -> TokenConversation:
+    def begin(self, episode: str) -> EpisodeConversation:
+        return EpisodeConversation(**self._parts(episode), window=self._window, note=note_of(self._dialect))
+
+    def begin_row(self, session: str) -> TokenConversation:
+        """Return an empty row for whoever keeps an episode's history itself."""
+        return TokenConversation(**self._parts(session))
+
+    def _parts(self, request_id: str) -> dict[str, Any]:
         assert self._chat is not None, "open() comes first"
-        return TokenConversation(generate=self._generate, chat=self._chat, budget=self._budget, request_id=episode)
+        return {"generate": self._generate, "chat": self._chat, "budget": self._budget, "request_id": request_id}
 
     async def _generate(
         self,

@@ -104,7 +104,7 @@ class Gateway:
             raise BadCall(f"{MAX_SESSIONS} sessions are open; end one first: POST /sessions/ID/end")
         if name in self._sessions:
             raise BadCall(f"session {name!r} is open already")
-        self._sessions[name] = HarnessSession(lambda: self._policy.begin(name), self._dialect)
+        self._sessions[name] = HarnessSession(lambda: self._policy.begin_row(name), self._dialect)
         return name
 
     def session(self, name: str) -> HarnessSession:

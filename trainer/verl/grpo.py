@@ -6,6 +6,7 @@ TensorBoard or W&B, the report and `summary.json` show equal success.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from verl.utils.tracking import Tracking
 
 from rlfactory.trainer.record.metrics import logged, step_record
 from rlfactory.trainer.record.recorder import read_outcomes
+from rlfactory.trainer.run.limits import prompts_at_once
 from rlfactory.trainer.verl import plugin
 
 _Runner: Any = TaskRunnerV1.__ray_metadata__.modified_class
@@ -40,11 +42,39 @@ class EpisodeTracking(Tracking):  # type: ignore[misc]
         super().log(data | logged(record), step, backend)
 
 
+def even_updates(trainer: Any) -> Any:
+    """Return one of verl's trainers that makes as many updates of a step as its recipe says, whatever rows there are.
+
+    verl cuts a batch into mini-batches of so many rows. Where an episode is several rows, a step would be more updates,
+    the last of them of a few rows and padding, which would weigh as much as the others.
+    """
+
+    class EvenUpdates(trainer):  # type: ignore[misc]
+        def __init__(self, config: Any) -> None:
+            super().__init__(config)
+            self._prompts_at_once = prompts_at_once(config)
+            self._updates = (
+                config.data.train_batch_size
+                // self.parameter_sync_step
+                // config.actor_rollout_ref.actor.ppo_mini_batch_size
+            )
+
+        def _balance_batch(self, batch: Any, *args: Any, **kwargs: Any) -> Any:
+            own = self.config.actor_rollout_ref
+            most = math.ceil(len(batch.keys) / (self._updates * own.rollout.n * self._prompts_at_once))
+            own.actor.ppo_mini_batch_size = most * self._prompts_at_once  # which verl reads anew for each batch
+            return super()._balance_batch(batch, *args, **kwargs)
+
+    return EvenUpdates
+
+
 class EpisodeTaskRunner(_Runner):  # type: ignore[misc]
-    """verl's process that runs the trainer, with our loggers."""
+    """verl's process that runs the trainer, with our loggers and updates."""
 
     def run(self, config: Any) -> None:
         trainer_base.Tracking = EpisodeTracking
+        mode = config.trainer.v1.trainer_mode
+        trainer_base.TRAINER_REGISTRY[mode] = even_updates(trainer_base.TRAINER_REGISTRY[mode])
         super().run(config)
 
 

@@ -79,8 +79,9 @@ class _EpisodeBuffer(ReplayBuffer):  # type: ignore[misc]
             where = {"keys": batch.keys, "partition_id": partition_id}
             fields = verl_buffers.tq.kv_batch_get(**where, select_fields=["extra_fields"]).pop("extra_fields").tolist()
             if self._own.curriculum:
-                for each in fields:
-                    CHOSEN[0].note(each["task"], solved=bool(each["environment"]["success"]))
+                for key, each in zip(batch.keys, fields, strict=True):
+                    if key.endswith("_0"):  # of an episode that is several rows, the first
+                        CHOSEN[0].note(each["task"], solved=bool(each["environment"]["success"]))
             if self._credit is not None:
                 self._note_turns(self._credit, batch, fields)
         return batch

@@ -97,6 +97,10 @@ def test_a_wrong_override_is_told_in_one_line(override: str, complaint: str) -> 
         (["rlfactory.curriculum.least=0"], "must be above 0 and at most 1"),
         (["credit=exact", "actor_rollout_ref.rollout.n=1"], "an episode alone has nothing to be compared with"),
         (["actor_rollout_ref.rollout.n=1"], "an episode alone has nothing to be compared with"),
+        (["rlfactory.context.row_turns=0"], "rlfactory.context.row_turns=0 must be at least 1"),
+        (["rlfactory.context.row_turns=1", "rlfactory.context.past=all"], "past=all is none of: text, notes, none"),
+        (["rlfactory.context.row_turns=1", "credit=dr_grpo"], "weighs rows alike: token-mean"),
+        (["rlfactory.context.row_turns=1", "credit=gspo"], "weighs rows alike: token-mean"),
         (["actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=24"], "must divide 64, the rows of a mini-batch on"),
         (["actor_rollout_ref.actor.ppo_mini_batch_size=3"], "must divide data.train_batch_size=8"),
         (["rlfactory.warm_start.lessons=[{sloppiness: 2, steps: 1, lr: 1e-3}]"], "a sloppiness within 0..1"),
@@ -130,6 +134,20 @@ def test_a_recipe_of_a_file_builds_on_ours_and_names_files_beside_it(tmp_path: P
     assert given == {"--tasks": f"{tmp_path}/t.py", "--apps": f"{tmp_path}/a.py", "--tools": f"{tmp_path}/t.yaml"}
     with pytest.raises(UnknownName, match="no recipe file"):
         compose_recipe(str(tmp_path / "none.yaml"))
+
+
+def test_notes_need_a_dialect_that_writes_them(tmp_path: Path) -> None:
+    (tmp_path / "d.py").write_text(
+        "from rlfactory.trainer.dialects.qwen import QWEN3_VL, QwenDialect\n"
+        "class Silent(QwenDialect):\n"
+        "    def render(self, calls, *, thought=''):\n"
+        "        return super().render(calls)\n"
+        "SILENT = Silent(**{name: getattr(QWEN3_VL, name) for name in QWEN3_VL.__dataclass_fields__})\n"
+    )
+    notes = ["rlfactory.context.row_turns=1", "rlfactory.context.past=notes"]
+    assert composed("tiny_phone", overrides=notes).rlfactory.context.past == "notes"
+    with pytest.raises(TaskError, match="has no place for it: past=text or past=none"):
+        composed("tiny_phone", overrides=[*notes, f"rlfactory.dialect='{tmp_path}/d.py:SILENT'"])
 
 
 @pytest.fixture

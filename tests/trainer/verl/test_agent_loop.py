@@ -26,6 +26,7 @@ from rlfactory.trainer.episode.episodes import row_of
 from rlfactory.trainer.record.recorder import read_outcomes
 from rlfactory.trainer.record.runlog import RunLog
 from rlfactory.trainer.verl.agent_loop import PhoneAgentLoop
+from rlfactory.trainer.verl.credit import FIELD, sampled_spans
 from tests.trainer.recipes import composed
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
@@ -92,6 +93,18 @@ async def test_the_environment_gives_the_reward_unless_a_judge_does(service, tok
         assert judged.reward_score is None, "verl's reward loop asks its judge only for what has no score"
         told = judged.extra_fields["environment"]
         assert (told["total"], told["success"]) == (own.reward_score, False)
+
+
+async def test_an_episode_is_as_many_rows_as_its_context_makes(service, tokenizer, tmp_path):
+    [whole] = await play(service, tokenizer, tmp_path / "one")
+    rows = await play(service, tokenizer, tmp_path / "rows", "rlfactory.context.row_turns=1")
+    assert len(rows) == whole.num_turns > 1  # the engine says what this dialect cannot read
+    assert [row.extra_fields[FIELD]["first"] for row in rows] == list(range(len(rows)))
+    assert {row.reward_score for row in rows} == {whole.reward_score}
+    for row in rows:  # each knows of all turns: credit is given to the episode
+        assert len(sampled_spans(row.response_mask)) == 1
+        assert len(row.extra_fields[FIELD]["tokens"]) == row.num_turns == whole.num_turns
+    assert sum(sum(row.response_mask) for row in rows) == sum(whole.response_mask)
 
 
 async def test_a_dropped_episode_is_no_failure_in_verls_validation(service, tokenizer, tmp_path):

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,7 +24,8 @@ from rlfactory.trainer.record.recorder import Outcome, read_outcomes
 from rlfactory.trainer.record.report import write_report
 from rlfactory.trainer.record.runlog import Phase, RunLog, RunSummary, append_line
 from rlfactory.trainer.run.train import check_drift, summarise
-from rlfactory.trainer.verl.grpo import RAY_STARTS, TOO_SLOW, EpisodeTracking, patiently
+from rlfactory.trainer.verl.grpo import RAY_STARTS, TOO_SLOW, EpisodeTracking, even_updates, patiently
+from tests.trainer.recipes import composed
 
 BLOCK = 32768
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
@@ -135,3 +137,23 @@ def test_ray_gets_another_try_where_it_was_too_slow_to_start_and_nothing_else_do
     assert len(fails(f"{TOO_SLOW}. This could happen ...", 2)) == 3
     assert len(fails(f"{TOO_SLOW}.", 99)) == RAY_STARTS
     assert len(fails("no space left on device", 99)) == 1
+
+
+@pytest.mark.parametrize(("rows", "each"), [(64, 32), (60, 32), (130, 96), (192, 96), (3, 32)])
+def test_a_step_is_as_many_updates_as_its_recipe_says_whatever_rows_there_are(rows: int, each: int) -> None:
+    class Trainer:
+        """What is used of verl's."""
+
+        parameter_sync_step = 1
+
+        def __init__(self, config: Any) -> None:
+            self.config = config
+
+        def _balance_batch(self, batch: Any) -> int:
+            own = self.config.actor_rollout_ref
+            return int(own.actor.ppo_mini_batch_size * own.rollout.n)
+
+    config = composed("tiny_phone", overrides=["actor_rollout_ref.actor.ppo_mini_batch_size=4"])
+    trainer = even_updates(Trainer)(config)
+    assert trainer._balance_batch(SimpleNamespace(keys=["row"] * rows)) == each
+    assert trainer._balance_batch(SimpleNamespace(keys=["row"] * 64)) == 32, "of each batch anew"

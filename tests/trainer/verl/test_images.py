@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import pickle
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,41 +13,16 @@ torch = pytest.importorskip("torch", reason="needs the train extra")
 pytest.importorskip("verl", reason="needs the train extra")
 
 from PIL import Image
-from transformers import Qwen2_5_VLProcessor, Qwen2VLImageProcessor
-from transformers.models.qwen2_vl.video_processing_qwen2_vl import Qwen2VLVideoProcessor
 from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput, AgentLoopWorker
-from verl.utils.tokenizer import hf_processor
 from verl.utils.tokenizer.continuous_token_wiring import create_continuous_token_builder
 
 from rlfactory.envs.api.types import ImageFormat, ImageRef
-from rlfactory.trainer.cpu.tiny_model import TinyModelConfig, save_tiny_model
-from rlfactory.trainer.cpu.tokenizer import Corpus, build_tokenizer
 from rlfactory.trainer.episode.context import Message
 from rlfactory.trainer.verl.chat import VerlChatTokens
 from rlfactory.trainer.verl.images import PixelMaker, Screenshot, by_reference, measuring, picture
 from rlfactory.trainer.verl.workers import EpisodeWorker
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
-
-
-@pytest.fixture(scope="module")
-def qwen3_vl(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A processor as verl loads it, that knows the positions of its model."""
-    folder: Path = tmp_path_factory.mktemp("model")
-    tokenizer = build_tokenizer(Corpus(phrases=(), texts=("tap on it",), max_number=9), vocabulary=400)
-    config = TinyModelConfig(hidden=32, layers=2, vision_hidden=16, vision_layers=2)
-    save_tiny_model(folder, config, tokenizer, max_pixels=160 * 120)
-    return hf_processor(str(folder))
-
-
-@pytest.fixture(scope="module")
-def qwen2_5_vl(qwen3_vl: Any) -> Any:
-    return Qwen2_5_VLProcessor(
-        image_processor=Qwen2VLImageProcessor(min_pixels=28 * 28, max_pixels=160 * 120),
-        tokenizer=qwen3_vl.tokenizer,
-        video_processor=Qwen2VLVideoProcessor(),
-        chat_template=qwen3_vl.chat_template,
-    )
 
 
 def shot(number: int) -> ImageRef:

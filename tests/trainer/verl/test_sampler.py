@@ -191,6 +191,8 @@ def test_the_curriculum_hears_how_often_a_task_was_solved(queue: Queue) -> None:
     dataset = create_rl_dataset("train", config.data, None, None, is_train=True)
     queue.play("one", [1.0, 1.0])
     queue.play("two", [0.0, 1.0])
+    for row in (1, 2):  # the episode is three rows, and one episode
+        queue.tags["train"][f"one_0_{row}"], queue.rewards[f"one_0_{row}"] = {"status": "success"}, 1.0
     buffer(queue, [], *chosen).sample(1, "train", 2)
     [curriculum] = CHOSEN
     assert [curriculum.success(task) for task in ("one", "two", "three")] == pytest.approx(
