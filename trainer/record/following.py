@@ -41,6 +41,23 @@ class Follower:
         return records
 
 
+class LessonFollower:
+    """Counts the steps of the warm start by verl's metrics files, one for each lesson."""
+
+    def __init__(self, log: RunLog, *, lessons: int) -> None:
+        self._metrics = [log.lesson_metrics(number) for number in range(lessons)]
+        for path in self._metrics:
+            path.unlink(missing_ok=True)  # of a warm start that was stopped
+
+    def latest(self) -> tuple[int, float | None]:
+        """Return how many steps all lessons have taken so far, and the loss of the last one."""
+        taken, loss = 0, None
+        for path in self._metrics:
+            for row in read_lines(path):
+                taken, loss = taken + 1, _numbers(row["data"]).get("train/loss", loss)
+        return taken, loss
+
+
 def catch_up(log: RunLog, saved: int) -> bool:
     """Bring the records to the last checkpoint's step, after which all is going to be played again.
 

@@ -255,6 +255,10 @@ class RunLog:
         self.logs = folder / "logs"
         self._mistake = self.logs / "mistake.txt"
 
+    def lesson_metrics(self, number: int) -> Path:
+        """Return where verl writes the figures of one lesson of the warm start."""
+        return self.logs / f"lesson-{number}.jsonl"
+
     def create(self) -> None:
         """Make the folders, and forget what `tell_mistake` was told before. Idempotent.
 

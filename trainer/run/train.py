@@ -27,7 +27,7 @@ from rlfactory.processes.descendants import ChildFailed, last_words, python_chil
 from rlfactory.processes.warm import SUPPORTED, WarmPython, warm_python
 from rlfactory.trainer.credit.settings import CreditSettings
 from rlfactory.trainer.dialects import get_dialect
-from rlfactory.trainer.record.following import Follower, catch_up
+from rlfactory.trainer.record.following import Follower, LessonFollower, catch_up
 from rlfactory.trainer.record.metrics import time_shares
 from rlfactory.trainer.record.recorder import PLAIN, Recorder
 from rlfactory.trainer.record.runlog import RunLog, RunSummary, StepRecord, point_to_latest
@@ -41,6 +41,8 @@ from rlfactory.trainer.run.starting import Starting
 DEFAULT_RECIPE = "tiny_phone"
 POLL_S = 0.5
 """Between two looks at verl's metrics file."""
+LESSON_LINE_S = 10.0
+"""Between two lines on the warm start; a terminal's bar moves with each step."""
 START_S = 420.0
 """What Ray and its workers may take to come up on a busy machine, before the stall timeout begins to count."""
 _VERL = "rlfactory.trainer.verl.main"
@@ -84,6 +86,8 @@ class Progress:
     step: StepRecord | None = None
     """The step that has just ended."""
     total_steps: int = 0
+    lesson_steps: int = 0
+    """Of the warm start, so far."""
 
 
 ProgressFn = Callable[[Progress], None]
@@ -255,7 +259,7 @@ class _Run:
         bound = "up to " if any(lesson.get("until_loss") for lesson in lessons) else ""
         steps = sum(lesson.steps for lesson in lessons)
         started = self._begin("warm_start", f"{bound}{steps} steps of supervised learning")
-        await self._child("sft", self._log.folder / "config.yaml", "warm_start")
+        await self._teach(LessonFollower(self._log, lessons=len(lessons)), f"{bound}{steps}", steps)
         self._end("warm_start", started)
 
     async def _demonstrate(self, address: str) -> None:
@@ -305,13 +309,31 @@ class _Run:
                 raise ChildFailed(f"verl ended with exit code {child.returncode}: {last_words(log_path)}")
         self._phases.add("grpo", time.monotonic() - started)
 
-    async def _child(self, kind: str, config: Path, log_name: str) -> None:
-        log_path = self._log.logs / f"{log_name}.log"
+    async def _teach(self, lessons: LessonFollower, bound: str, most_steps: int) -> None:
+        """Run the warm start. Args: bound: of its steps, in words."""
+        log_path = self._log.logs / "warm_start.log"
+        arguments = ["-m", _VERL, "sft", str(self._log.folder / "config.yaml")]
+        said_s = time.monotonic()
         async with python_child(
-            ["-m", _VERL, kind, str(config)], log_path=log_path, environment=self._environment(), warm=self._python
+            arguments, log_path=log_path, environment=self._environment(), warm=self._python
         ) as child:
-            if await child.wait() != 0:
-                raise ChildFailed(f"{log_name} ended with exit code {child.returncode}: {last_words(log_path)}")
+            while child.returncode is None:
+                taken, loss = lessons.latest()
+                message = ""
+                if loss is not None and time.monotonic() - said_s >= LESSON_LINE_S:
+                    said_s, message = time.monotonic(), f"step {taken} of {bound}  loss {loss:.3f}"
+                self._tell(
+                    Progress(
+                        phase="warm_start",
+                        elapsed_s=self._phases.elapsed_s,
+                        message=message,
+                        lesson_steps=taken,
+                        total_steps=most_steps,
+                    )
+                )
+                await asyncio.sleep(POLL_S)
+            if child.returncode != 0:
+                raise ChildFailed(f"warm_start ended with exit code {child.returncode}: {last_words(log_path)}")
 
     def _environment(self) -> dict[str, str]:
         return {**_ENVIRONMENT, **hub_environment(self._config)}

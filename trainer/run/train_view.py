@@ -52,8 +52,11 @@ class TrainingView:
         name = PHASES[told.phase]
         line = step_line(told.step, told.total_steps) if told.step else Text(told.message, style="dim")
         start = ((f"{clock(told.elapsed_s):>7}  ", "dim"), (f"{name:<15}", "cyan"))
-        self._bar.console.print(Text.assemble(*start, line))
-        if told.step:
+        if line:
+            self._bar.console.print(Text.assemble(*start, line), soft_wrap=True)
+        if told.lesson_steps:
+            self._bar.update(self._task, description=name, completed=told.lesson_steps, total=told.total_steps)
+        elif told.step:
             self._bar.update(self._task, description=name, completed=told.step.step, total=told.total_steps)
             self._report(told.elapsed_s)
         else:

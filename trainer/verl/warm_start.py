@@ -42,7 +42,7 @@ def prepare(config: Any) -> None:
     for number, lesson in enumerate(lessons):
         output = log.folder / f"lesson-{number}"
         # Where verl's file logger writes.
-        os.environ["VERL_FILE_LOGGER_PATH"] = str(log.logs / f"lesson-{number}.jsonl")
+        os.environ["VERL_FILE_LOGGER_PATH"] = str(log.lesson_metrics(number))
         data = lesson_data(log.folder, number)
         composed = sft_config(config, lesson, data=data, model=model, output=output)
         model = run_lesson(composed, until_loss=lesson.get("until_loss"), only=lesson.get("only", ""))

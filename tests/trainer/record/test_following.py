@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.progress import Progress
 
-from rlfactory.trainer.record.following import Follower, catch_up
+from rlfactory.trainer.record.following import Follower, LessonFollower, catch_up
 from rlfactory.trainer.record.recorder import Outcome, read_outcomes
 from rlfactory.trainer.record.runlog import Phase, RunLog, StepRecord, append_line
+from rlfactory.trainer.run.train import Progress as Told
+from rlfactory.trainer.run.train_view import TrainingView
 
 
 @pytest.fixture
@@ -72,3 +77,28 @@ def test_a_run_that_had_saved_nothing_begins_again(log: RunLog) -> None:
     tell(log, 0)
     assert catch_up(log, saved=0), "it was evaluated, and need not be again"
     assert log.steps()[0].eval_success == 0.5
+
+
+def test_the_steps_of_all_lessons_are_counted_while_they_go_on_and_none_of_a_warm_start_before(log: RunLog) -> None:
+    stale = log.lesson_metrics(1)
+    stale.write_text('{"step": 9, "data": {"train/loss": 9.0}}\n')
+    lessons = LessonFollower(log, lessons=2)
+    assert lessons.latest() == (0, None)
+    log.lesson_metrics(0).write_text(
+        '{"step": 1, "data": {"train/loss": 6.0}}\n{"step": 2, "data": {}}\n{"step": 3, "da'
+    )
+    assert lessons.latest() == (2, 6.0)
+    stale.write_text('{"step": 1, "data": {"train/loss": 0.5}}\n')
+    assert lessons.latest() == (3, 0.5)
+
+
+def test_the_warm_start_moves_the_bar_and_says_a_line_now_and_then(tmp_path: Path) -> None:
+    screen = io.StringIO()
+    with Progress(console=Console(file=screen, width=100)) as bar:
+        view = TrainingView(bar, tmp_path)
+        for taken, message in ((1, ""), (40, "step 40 of up to 90  loss 0.500"), (41, "")):
+            view.tell(Told(phase="warm_start", elapsed_s=9.0, message=message, lesson_steps=taken, total_steps=90))
+        (task,) = bar.tasks
+        assert (task.description, task.completed, task.total) == ("warm start", 41, 90)
+    assert screen.getvalue().count("step 40 of up to 90  loss 0.500") == 1
+    assert screen.getvalue().count("0:09") == 1
