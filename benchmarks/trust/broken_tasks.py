@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Self
 
 from rlfactory.emulators.device.device import Device
@@ -68,6 +68,17 @@ class FewAnswers(Sum):
     def sample(cls, rng: random.Random, split: Split) -> Self:
         one = rng.randrange(1_000, 9_000)
         return cls(one=one, other=10_000 - one if rng.random() < 0.5 else rng.randrange(1_000, 9_000), split=split)
+
+
+class FewWorlds(Sum):
+    """What its goal does not tell is one of four things."""
+
+    @property
+    def goal(self) -> str:
+        return f"What is {self.one} and the number behind the door ({self.split})? Answer with the number alone."
+
+    def elsewhere(self, rng: random.Random) -> Self:
+        return replace(self, other=self.one + 10 * rng.randrange(4))
 
 
 class TakesAnything(Sum):
@@ -199,6 +210,7 @@ _BROKEN: Final[Sequence[tuple[type[Any], str]]] = (
     (SameGoals, "splits"),
     (FewDraws, "variety"),
     (FewAnswers, "no constant answer"),
+    (FewWorlds, "sightless"),
     (TakesAnything, "no constant answer"),
     (TakesNothing, "idle"),
     (Unlike, "drawn alike"),

@@ -83,10 +83,10 @@ def best_constant(template: type[Task], drawn: Draw) -> Constant | None:
     """
     split = template.splits[0]
     tasks = [drawn(seed, split) for seed in range(100, 500)]
-    if any(_wins(task, "") for task in tasks):
+    if any(wins_by_answer(task, "") for task in tasks):
         return None
     tried = {"0", "1", "2", "3", "yes", "no", *(str(getattr(drawn(seed, split), "answer", "")) for seed in range(20))}
-    won = {answer: sum(_wins(task, answer) for task in tasks) for answer in sorted(tried)}
+    won = {answer: sum(wins_by_answer(task, answer) for task in tasks) for answer in sorted(tried)}
     best = max(won, key=lambda answer: won[answer])
     return Constant(answer=best, won=won[best], played=len(tasks))
 
@@ -103,7 +103,7 @@ def too_often(won: int, played: int, chance: float, *, deviations: float = 1.64)
     return won / played > chance + deviations * math.sqrt(chance * (1 - chance) / played)
 
 
-def _wins(task: Task, answer: str) -> bool:
+def wins_by_answer(task: Task, answer: str) -> bool:
     """Tell whether an answer alone fulfils the checks: on a phone that shows nothing, by what takes no work."""
     checks = task.checks(Outcome(state={}, initial={}, finished=True, claimed_success=True, answer=answer))
     return bool(checks) and all(check.holds for check in checks)
