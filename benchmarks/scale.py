@@ -145,7 +145,7 @@ async def placed(farm: Farm, rng: random.Random) -> dict[str, Any]:
 async def heard(hosts: int, rng: random.Random) -> dict[str, Any]:
     """Let hosts report to a directory by a clock of ours, and some of them die."""
     now_s = 0.0
-    directory = Directory(Credentials(token="", certificate=b"", key=b""), version="1", clock=lambda: now_s)
+    directory = Directory(Credentials(tokens={"": ""}, certificate=b"", key=b""), version="1", clock=lambda: now_s)
     reports = [
         HostReport(address=f"host{n}:7000", node=str(n), load=Load(phones=100, free=50), version="1")
         for n in range(hosts)

@@ -28,7 +28,7 @@ from rlfactory.envs.api.errors import RLFactoryError
 from rlfactory.envs.api.types import SessionOptions, ToolCall
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import solve
-from rlfactory.envs.client.ray_cluster import connect, directory
+from rlfactory.envs.client.ray_cluster import answer, connect, directory
 from rlfactory.envs.client.seen import drain_host
 from rlfactory.processes.child import Child
 
@@ -193,7 +193,7 @@ async def forget_directory(seen: Seen, figures: Figures) -> None:
     async with contextlib.AsyncExitStack() as stack:
         for session in sessions:
             await stack.enter_async_context(session)
-        known = (await asyncio.wrap_future(directory().listing.remote().future())).hosts
+        known = (await answer(directory().listing.remote())).hosts
         wanted = {host for host, report in known.items() if not report.load.draining}
         killed_s = time.monotonic()
         await asyncio.to_thread(ray.kill, directory(), no_restart=False)
@@ -205,10 +205,11 @@ async def forget_directory(seen: Seen, figures: Figures) -> None:
                 except RLFactoryError:
                     figures.directory_sessions_lost += 1
             if not back:
-                with contextlib.suppress(Exception):
-                    listing = await asyncio.wrap_future(directory().listing.remote().future())
-                    back = wanted <= listing.hosts.keys()
-                    figures.directory_back_s = round(time.monotonic() - killed_s, 2)
+                with contextlib.suppress(RLFactoryError):
+                    listing = await answer(directory().listing.remote())
+                    # One that has just begun has not settled: until it is killed, the old one may still answer.
+                    back = not listing.settled and wanted <= listing.hosts.keys()
+                figures.directory_back_s = round(time.monotonic() - killed_s, 2)
             if back and time.monotonic() - killed_s > 8.0:  # by then a client would have lost what is not listed
                 break
             if max(session.seq for session in sessions) > 12:

@@ -47,7 +47,7 @@ def start(node: int, *, cpus: int = 2, slots: int = 0) -> None:
     ray = str(Path(sys.executable).with_name("ray"))
     alone = ("--head", "--port", str(HEAD_PORT), "--disable-usage-stats", "--include-dashboard=false")
     joins = ("--address", head()) if node else alone
-    subprocess.run(
+    done = subprocess.run(
         within(
             node,
             *(
@@ -63,11 +63,13 @@ def start(node: int, *, cpus: int = 2, slots: int = 0) -> None:
             ),
             *("--object-store-memory", str(OBJECT_STORE_BYTES)),
         ),
-        check=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        check=False,
+        capture_output=True,
+        text=True,
         env={**os.environ, **RAY},
     )
+    if done.returncode:
+        sys.exit(f"error: Ray did not start on node {node}: {(done.stderr or done.stdout).strip()}")
 
 
 def kill(node: int) -> None:

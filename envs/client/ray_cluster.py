@@ -6,10 +6,10 @@ import asyncio
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from rlfactory.envs.api.errors import InfrastructureError, TaskError
+from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError, TaskError, UnknownName
 from rlfactory.envs.client.addresses import Found
 from rlfactory.envs.wire.load import Load
 from rlfactory.envs.wire.trust import ClientTrust
@@ -42,7 +42,7 @@ class HostReport:
     steps_per_s: float = 0.0
     suites: tuple[str, ...] = ()
     drained: bool = False
-    """It was asked to drain, and its last session has ended."""
+    """It was asked to drain, its last session has ended, and so has its service."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +51,8 @@ class Listing:
 
     hosts: Mapping[str, HostReport]
     """By address."""
+    drained: frozenset[str]
+    """Nodes, by Ray's id, whose hosts have drained."""
     settled: bool
     """All hosts have had the time to report since the directory was started."""
 
@@ -59,13 +61,21 @@ class Listing:
 class Credentials:
     """Made for one run and handed over by Ray, which trusts whoever has joined the cluster."""
 
-    token: str = field(repr=False)
+    tokens: Mapping[str, str] = field(repr=False)
+    """By trainer: services know each as a tenant. Of trainers that nobody tells apart the one of ""."""
     certificate: bytes
     key: bytes = field(repr=False)
 
+    def of(self, trainer: str) -> Credentials:
+        """Return what one trainer is known by. Raises: UnknownName."""
+        if trainer not in self.tokens:
+            raise UnknownName.of("trainer", trainer, self.tokens)
+        return replace(self, tokens={trainer: self.tokens[trainer]}, key=b"")
+
     @property
     def trust(self) -> ClientTrust:
-        return ClientTrust(token=self.token, ca=self.certificate, server_name=SERVER_NAME)
+        """That of the first trainer."""
+        return ClientTrust(token=next(iter(self.tokens.values())), ca=self.certificate, server_name=SERVER_NAME)
 
 
 class RayAddresses:
@@ -74,17 +84,19 @@ class RayAddresses:
     several = True
 
     def __init__(self, address: str) -> None:
-        """Args: address: `ray://`: the cluster of this machine; `ray://host:port`: of that head node."""
-        self._address = address.removeprefix(SCHEME) or "auto"
+        """Args: address: `ray://`: the cluster of this machine; `ray://host:port`: of that head node. `/NAME` after
+        either is the trainer for which sessions are begun, where the cluster has several."""
+        self._cluster, self._trainer = cluster_of(address)
+        self._address = address
         self.trust: ClientTrust | None = None
         """How the services are known, from the first answer on."""
 
     def __str__(self) -> str:
-        return f"{SCHEME}{'' if self._address == 'auto' else self._address}"
+        return self._address
 
     async def watch(self) -> AsyncIterator[Found]:
-        await asyncio.to_thread(connect, self._address)
-        self.trust = (await answer(directory().credentials.remote())).trust
+        await asyncio.to_thread(connect, self._cluster)
+        self.trust = (await answer(directory().credentials.remote(self._trainer))).trust
         known, end_s = False, time.monotonic() + FIRST_S
         while True:
             listing = await self._listing()
@@ -101,6 +113,12 @@ class RayAddresses:
         except InfrastructureError:
             return None
         return listing
+
+
+def cluster_of(address: str) -> tuple[str, str]:
+    """Return where the cluster of `ray://[HOST:PORT][/TRAINER]` is, or auto, and the trainer, or ""."""
+    cluster, _, trainer = address.removeprefix(SCHEME).partition("/")
+    return cluster or "auto", trainer
 
 
 def connect(address: str) -> None:
@@ -143,7 +161,10 @@ def directory() -> Any:
 
 
 async def answer(reference: Any) -> Any:
-    """Return what a call of an actor returns, on any event loop. Raises: InfrastructureError: it does not answer."""
+    """Return what a call of an actor returns, on any event loop.
+
+    Raises: what of ours the call raised; InfrastructureError: the actor does not answer.
+    """
     import ray
 
     waiting: Awaitable[Any] = asyncio.wrap_future(reference.future())
@@ -153,4 +174,7 @@ async def answer(reference: Any) -> Any:
     except TimeoutError:
         raise InfrastructureError(f"the directory did not answer within {ANSWER_S:g} s") from None
     except ray.exceptions.RayError as error:
+        cause = getattr(error, "cause", None)
+        if isinstance(cause, RLFactoryError):
+            raise cause from None
         raise InfrastructureError(f"the directory did not answer: {type(error).__name__}") from None

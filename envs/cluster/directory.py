@@ -23,10 +23,12 @@ class Directory:
         self._began_s = clock()
         self._heard: dict[str, tuple[float, HostReport]] = {}
         self._draining: set[str] = set()
+        self._drained: dict[str, float] = {}
+        """When its host said so last, by node."""
 
-    async def credentials(self) -> Credentials:
-        """Return by what services and clients of this run know each other."""
-        return self._credentials
+    async def credentials(self, trainer: str) -> Credentials:
+        """Return by what services and clients of this run know each other. Raises: UnknownName: no such trainer."""
+        return self._credentials.of(trainer)
 
     async def report(self, report: HostReport) -> bool:
         """Take a host's report; tell it whether it is to drain.
@@ -37,6 +39,7 @@ class Directory:
             raise ProtocolMismatch(f"node {report.node[:8]} runs version {report.version}, the cluster {self._version}")
         if report.drained:
             self._heard.pop(report.address, None)
+            self._drained[report.node] = self._clock()
             return True
         self._heard[report.address] = (self._clock(), report)
         return report.address in self._draining
@@ -55,7 +58,9 @@ class Directory:
     async def listing(self) -> Listing:
         """Return the hosts that are alive."""
         settled = self._clock() - self._began_s > 2 * REPORT_S + LOST_S
-        return Listing(hosts=self._alive(), settled=settled)
+        oldest_s = self._clock() - LOST_S
+        drained = frozenset(node for node, heard_s in self._drained.items() if heard_s >= oldest_s)
+        return Listing(hosts=self._alive(), drained=drained, settled=settled)
 
     def _alive(self) -> dict[str, HostReport]:
         oldest_s = self._clock() - LOST_S

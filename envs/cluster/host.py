@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -41,6 +42,9 @@ class Host:
         self._problem = ""
         self._ready = threading.Event()
         threading.Thread(target=self._run, name="host", daemon=True).start()
+
+    def placed(self) -> None:
+        """Return: Ray has found room for the actor."""
 
     def ready(self, timeout_s: float) -> str:
         """Return "" once the service takes sessions, or why it does not."""
@@ -77,7 +81,9 @@ class Host:
     def _written(self, folder: Path) -> Path:
         """Write the service's configuration, with what it takes to be trusted, for nobody else to read."""
         folder.chmod(0o700)
-        Path(folder, "token").write_text(self._credentials.token)
+        Path(folder, "token").write_text(
+            "".join(f"{name} {token}\n" for name, token in self._credentials.tokens.items())
+        )
         Path(folder, "cert.pem").write_bytes(self._credentials.certificate)
         Path(folder, "key.pem").write_bytes(self._credentials.key)
         own = {
@@ -94,33 +100,30 @@ class Host:
         return path
 
     async def _report(self, client: EnvClient, child: Child, address: str) -> None:
-        """Tell the directory how it goes until the service ends."""
+        """Tell the directory how it goes until the service ends; that it has drained, until this actor is ended."""
         suites = tuple(sorted({task.suite for task in await client.list_tasks()}))
-        steps, told_s, draining = 0.0, time.monotonic(), False
+        report = HostReport(address=address, node=self._node, load=client.load, version=version(), suites=suites)
+        told_s, draining = time.monotonic(), False
         while child.process.returncode is None:
             with contextlib.suppress(InfrastructureError):  # the directory is being restarted, or the service is ending
                 status = await client.status()
-                now_s, now = time.monotonic(), status.counters.get("steps", 0.0)
-                report = HostReport(
-                    address=address,
-                    node=self._node,
-                    load=client.load,
-                    version=version(),
-                    steps=now,
-                    steps_per_s=(now - steps) / max(now_s - told_s, 1e-3),
-                    suites=suites,
-                )
-                steps, told_s = now, now_s
+                now_s, steps = time.monotonic(), status.counters.get("steps", 0.0)
+                rate = (steps - report.steps) / max(now_s - told_s, 1e-3)
+                report, told_s = replace(report, load=client.load, steps=steps, steps_per_s=rate), now_s
                 drain = await answer(directory().report.remote(report))
                 self._ready.set()
                 if drain and not draining:
                     draining = True
                     child.process.send_signal(signal.SIGUSR1)
             await asyncio.sleep(REPORT_S)
-        with contextlib.suppress(InfrastructureError):
-            await answer(directory().leave.remote(address))
         if not draining:
+            with contextlib.suppress(InfrastructureError):
+                await answer(directory().leave.remote(address))
             raise InfrastructureError(f"the service on node {self._node[:8]} ended with {child.process.returncode}")
+        while True:
+            with contextlib.suppress(InfrastructureError):
+                await answer(directory().report.remote(replace(report, drained=True)))
+            await asyncio.sleep(REPORT_S)
 
 
 def _log(folder: str) -> IO[bytes]:

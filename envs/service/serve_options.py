@@ -160,6 +160,13 @@ class ServeOptions:
     ] = False
     address: Annotated[str, typer.Option(help="With --ray: of the cluster's head node; auto: this machine's.")] = "auto"
     nodes: Annotated[str, typer.Option(help="With --ray: on so many nodes; all: those that join later, too.")] = "all"
+    most_nodes: Annotated[
+        int, typer.Option(min=0, help="With --ray: while sessions wait, up to so many nodes of Ray's autoscaler.")
+    ] = 0
+    trainer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="With --ray: a tenant by this name, as ray://HEAD/NAME; again for more."),
+    ] = None
     phones_per_node: Annotated[int, typer.Option(min=0, max=MAX_PHONES, help="With --ray: each node's phones.")] = 4
     cpus_per_node: Annotated[float, typer.Option(min=0, help="With --ray: CPUs that Ray keeps for a service.")] = 1.0
     node_resource: Annotated[

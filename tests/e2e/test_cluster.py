@@ -1,14 +1,25 @@
-"""`rlfactory serve --ray` on a cluster of two nodes: joined, played on, drained, and left with nothing running."""
+"""`rlfactory serve --ray` on two nodes: joined, played on, drained, left with nothing running; and what is said when
+that cannot be."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import re
 import sys
 
 import psutil
 import pytest
 
+from rlfactory.envs.api.errors import RLFactoryError
+from rlfactory.envs.client import EnvClient
+from rlfactory.envs.client.ray_cluster import DIRECTORY, NAMESPACE, Listing, answer, connect, directory
+from rlfactory.envs.cluster.directory import Directory
+from rlfactory.envs.cluster.host import START_S, Host, version
+from rlfactory.envs.cluster.run import new_credentials
+
+ray = pytest.importorskip("ray")
 pytestmark = [pytest.mark.train, pytest.mark.training, pytest.mark.timeout(300)]
 
 
@@ -23,7 +34,6 @@ async def run(*arguments: str) -> tuple[int, str, str]:
 @pytest.fixture
 def cluster(monkeypatch):
     """Two nodes, and no more of them afterwards."""
-    import ray
     from ray.cluster_utils import Cluster
 
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
@@ -34,33 +44,75 @@ def cluster(monkeypatch):
     nodes.shutdown()
 
 
-async def test_a_cluster_serves_and_leaves_nothing_behind(cluster, program, eventually):
-    from rlfactory.envs.client import EnvClient
+SMALL = ("--width", "320", "--height", "480", "--spares", "0", "--phones-per-node", "1")
 
-    size = ("--width", "320", "--height", "480", "--spares", "0")
-    serve = ("serve", "--ray", "--address", cluster.address, "--phones-per-node", "1", *size, "--stop-on-eof", "--json")
-    async with program(*serve, stdin=asyncio.subprocess.PIPE) as (process, said):
+
+async def until_listed(hosts: set[str], *, fresh: bool = False) -> Listing:
+    """Wait until the directory lists these hosts and no others. Args: fresh: a directory that has just begun."""
+    while True:
+        with contextlib.suppress(RLFactoryError):
+            listing: Listing = await answer(directory().listing.remote())
+            if listing.hosts.keys() == hosts and not (fresh and listing.settled):
+                return listing
+        await asyncio.sleep(0.1)
+
+
+async def said_wrong(*arguments: str) -> str:
+    """Run a command that fails, and return the one line that it says."""
+    code, _, err = await run(*arguments)
+    assert code != 0
+    assert "Traceback" not in err
+    (line,) = err.strip().splitlines()
+    return line
+
+
+async def test_a_cluster_serves_and_leaves_nothing_behind(cluster, program):
+    serve = ("serve", "--ray", "--address", cluster.address, *SMALL, "--stop-on-eof", "--json")
+    trainers = ("--trainer", "ann", "--trainer", "bob")
+    async with program(*serve, *trainers, stdin=asyncio.subprocess.PIPE) as (process, said):
         assert len(said["hosts"]) == 2
-        async with EnvClient(said["address"]) as client:
+        async with EnvClient(f"{said['address']}/ann") as client:
             begun = [await client.reset("settings.rename_device", seed=seed) for seed in range(2)]
             assert {client.home(each.session) for each in begun} == set(said["hosts"])
-            code, out, err = await run("status", said["address"], "--json")
+            code, out, err = await run("status", f"{said['address']}/ann", "--json")
             assert code == 0, err
             assert [(each["phones"], each["sessions"]) for each in json.loads(out)] == [(1, 1), (1, 1)]
 
-            drained = client.home(begun[0].session)
-            code, out, err = await run("status", said["address"], "--drain", drained, "--json")
+            drained, left = (client.home(each.session) for each in begun)
+            code, _, err = await run("status", f"{said['address']}/ann", "--drain", drained, "--json")
             assert code == 0, err
-            code, _, err = await run("status", said["address"], "--drain", "nowhere:1")
-            assert code != 0
-            assert "no host 'nowhere:1'" in err
+            assert "no host 'nowhere:1'" in await said_wrong("status", said["address"], "--drain", "nowhere:1")
+            assert "no trainer 'eve'; known: ann, bob" in await said_wrong("status", f"{said['address']}/eve")
             await client.close(begun[0].session)
-            await eventually(lambda: client.services == (client.home(begun[1].session),))
+            await until_listed({left})
+
+            ray.kill(directory(), no_restart=False)
+            await until_listed({left}, fresh=True)
+            assert client.services == (left,)
+            await client.renew(begun[1].session)
             await client.close(begun[1].session)
-        code, _, err = await run(*serve)
-        assert code != 0
-        assert "serves phones already" in err
+        assert "serves phones already" in await said_wrong(*serve)
         process.stdin.close()
         assert await process.wait() == 0
+    nothing_serves()
+
+
+async def test_what_is_wrong_with_a_cluster_is_said_in_a_line_and_nothing_goes_on(cluster):
+    serve = ("serve", "--ray", "--address", cluster.address, *SMALL, "--json")
+    line = await said_wrong(*serve, "--cpus-per-node", "64")
+    assert "0 nodes of the cluster have 64 CPUs; 1 are wanted" in line
+    assert "serves no phones" in await said_wrong("status", f"ray://{cluster.address}")
+
+    connect(cluster.address)
+    named = {"name": DIRECTORY, "namespace": NAMESPACE, "num_cpus": 0}
+    ray.remote(Directory).options(**named).remote(new_credentials(), version="0.0")
+    options = {"phones": 1, "width": 320, "height": 480, "spares": 0}
+    host = ray.remote(Host).options(num_cpus=1, max_concurrency=4).remote(options, new_credentials())
+    said = await asyncio.wrap_future(host.ready.remote(START_S).future())
+    assert re.fullmatch(rf"node \w{{8}} runs version {re.escape(version())}, the cluster 0\.0", said)
+    nothing_serves()
+
+
+def nothing_serves() -> None:
     commands = [each.cmdline() for each in psutil.Process().children(recursive=True)]
     assert not [command for command in commands if "serve" in command]
