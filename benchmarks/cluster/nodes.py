@@ -21,6 +21,8 @@ RAY: Final = {
     "RAY_health_check_failure_threshold": "3",
 }
 OBJECT_STORE_BYTES: Final = 200_000_000
+TRIES: Final = 3
+"""To start Ray, which gives itself 30 s: on a busy machine that may be too few."""
 
 
 def namespace(node: int) -> str:
@@ -47,29 +49,14 @@ def start(node: int, *, cpus: int = 2, slots: int = 0) -> None:
     ray = str(Path(sys.executable).with_name("ray"))
     alone = ("--head", "--port", str(HEAD_PORT), "--disable-usage-stats", "--include-dashboard=false")
     joins = ("--address", head()) if node else alone
-    done = subprocess.run(
-        within(
-            node,
-            *(
-                ray,
-                "start",
-                *joins,
-                "--node-ip-address",
-                address(node),
-                "--num-cpus",
-                str(cpus),
-                "--num-gpus",
-                str(slots),
-            ),
-            *("--object-store-memory", str(OBJECT_STORE_BYTES)),
-        ),
-        check=False,
-        capture_output=True,
-        text=True,
-        env={**os.environ, **RAY},
-    )
-    if done.returncode:
-        sys.exit(f"error: Ray did not start on node {node}: {(done.stderr or done.stdout).strip()}")
+    size = ("--num-cpus", str(cpus), "--num-gpus", str(slots), "--object-store-memory", str(OBJECT_STORE_BYTES))
+    command = within(node, ray, "start", *joins, "--node-ip-address", address(node), *size)
+    for _ in range(TRIES):
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, **RAY})
+        if not done.returncode:
+            return
+        kill(node)
+    sys.exit(f"error: Ray did not start on node {node}: {(done.stderr or done.stdout).strip()}")
 
 
 def kill(node: int) -> None:
