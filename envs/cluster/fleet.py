@@ -101,7 +101,7 @@ class Fleet(Collector):
         least = self.wanted.nodes or 1
         if len(self.hosts) < least:
             raise TaskError(f"{len(self.hosts)} nodes of the cluster have {self.wanted}; {least} are wanted")
-        placed = {node: asyncio.wrap_future(host.placed.remote().future()) for node, host in self.hosts.items()}
+        placed = {node: _awaited(host.placed.remote()) for node, host in self.hosts.items()}
         _, pending = await asyncio.wait(placed.values(), timeout=PLACE_S)
         if without := [node[:8] for node, each in placed.items() if each in pending]:
             raise TaskError(
@@ -148,7 +148,7 @@ class Fleet(Collector):
 
     def _watch_starts(self) -> None:
         for node in self.hosts.keys() - self._starting.keys():
-            self._starting[node] = asyncio.wrap_future(self.hosts[node].ready.remote(START_S).future())
+            self._starting[node] = _awaited(self.hosts[node].ready.remote(START_S))
 
     def _problems(self) -> list[str]:
         """Return in a line each why services have not started; nothing is left of them."""
@@ -193,3 +193,10 @@ class Fleet(Collector):
             for report in self.reports.values():
                 family.add_metric((report.address,), figure(report))
             yield family
+
+
+def _awaited(reference: Any) -> asyncio.Future[Any]:
+    """Return what a call of an actor returns, as a future that nobody has to ask."""
+    future = asyncio.wrap_future(reference.future())
+    future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+    return future
