@@ -66,7 +66,7 @@ async def said_wrong(*arguments: str) -> str:
     return line
 
 
-async def test_a_cluster_serves_and_leaves_nothing_behind(cluster, program):
+async def test_a_cluster_serves_and_leaves_nothing_behind(cluster, program, eventually):
     serve = ("serve", "--ray", "--address", cluster.address, *SMALL, "--stop-on-eof", "--json")
     trainers = ("--trainer", "ann", "--trainer", "bob")
     async with program(*serve, *trainers, stdin=asyncio.subprocess.PIPE) as (process, said):
@@ -85,6 +85,7 @@ async def test_a_cluster_serves_and_leaves_nothing_behind(cluster, program):
             assert "no trainer 'eve'; known: ann, bob" in await said_wrong("status", f"{said['address']}/eve")
             await client.close(begun[0].session)
             await until_listed({left})
+            await eventually(lambda: client.services == (left,))
 
             ray.kill(directory(), no_restart=False)
             await until_listed({left}, fresh=True)
@@ -105,10 +106,11 @@ async def test_what_is_wrong_with_a_cluster_is_said_in_a_line_and_nothing_goes_o
 
     connect(cluster.address)
     named = {"name": DIRECTORY, "namespace": NAMESPACE, "num_cpus": 0}
-    ray.remote(Directory).options(**named).remote(new_credentials(), version="0.0")
+    old = ray.remote(Directory).options(**named).remote(new_credentials(), version="0.0")
     options = {"phones": 1, "width": 320, "height": 480, "spares": 0}
     host = ray.remote(Host).options(num_cpus=1, max_concurrency=4).remote(options, new_credentials())
     said = await asyncio.wrap_future(host.ready.remote(START_S).future())
+    ray.kill(old)  # held until here: Ray ends an actor that nobody refers to any more
     assert re.fullmatch(rf"node \w{{8}} runs version {re.escape(version())}, the cluster 0\.0", said)
     nothing_serves()
 
