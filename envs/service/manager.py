@@ -35,20 +35,15 @@ from rlfactory.envs.service.phones import EpisodeKey, Goldens, HeldPhone, PhoneD
 from rlfactory.envs.service.restart.journal import Journal
 from rlfactory.envs.service.services import TENANT, Services
 from rlfactory.envs.service.session import EpisodeScope, Session, StoredStep
+from rlfactory.envs.tasks.drawing import Drawing
 from rlfactory.envs.tasks.provenance import build, task_digest
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tools.registry import ToolRegistry
-from rlfactory.envs.tools.runtime.fair_places import FairPlaces
 from rlfactory.envs.tools.runtime.runtime import ToolRuntime
-from rlfactory.envs.tools.runtime.threads import in_thread
 from rlfactory.envs.wire.faults import device_failure
 
 POOL_LEASE_MARGIN: Final = 3
 """Set-up times that a pool's lease outlasts a session's: sessions end first, the pool's lease is the backstop."""
-DRAWN_AT_ONCE: Final = 3
-"""Tasks whose parameters are being drawn, each in a thread; who has had the least of it is next."""
-DRAWN_FOR_ONE: Final = 2
-"""Of those, for one tenant: there is always a place for another."""
 
 
 @dataclass(eq=False)
@@ -118,7 +113,6 @@ class SessionManager:
         self._requests: NamedRequests[tuple[ResetResult, ...]] = NamedRequests(
             grace_s=limits.orphan_grace_s, undo=self._undo
         )
-        self._drawing = FairPlaces(DRAWN_AT_ONCE, most_of_one=DRAWN_FOR_ONE)
 
     async def __aenter__(self) -> Self:
         self.metrics.watch(lambda: self.sessions, lambda: dict(self.counters))
@@ -187,9 +181,8 @@ class SessionManager:
         return self._introduce(session)
 
     async def episode(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> EpisodeScope:
-        """Draw what a session is about. Raises: UnknownName, TaskError: see `reset`."""
-        async with self._drawing.place(TENANT.get()):  # it may take a while: databases are made, questions drawn again
-            drawn = await in_thread(lambda: self.tasks.draw(task, seed=seed, split=split))
+        """Draw what a session is about. Raises: see `Drawing.draw`; TaskError: a bad option, or no phones."""
+        drawn = await self._services.of(Drawing).draw(self.tasks, task, seed=seed, split=split)
         if drawn.needs_device and self.pool is None:
             raise TaskError(f"task {task!r} needs a phone, and this service has none")
         perturb = options.perturb or self._perturb

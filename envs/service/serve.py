@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from prometheus_client import CollectorRegistry
 from rich.console import Console
@@ -29,6 +30,7 @@ from rlfactory.envs.service.serve_options import MAX_DRAIN_S, ServeOptions
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
 from rlfactory.envs.tasks.android_world.checkout import AndroidWorld
 from rlfactory.envs.tasks.android_world.tasks import android_world_tasks
+from rlfactory.envs.tasks.drawing import Drawing, DrawingConfig
 from rlfactory.envs.tasks.file import add_installed_tasks, add_tasks
 from rlfactory.envs.tasks.search_qa.options import JUDGE_KEY_VARIABLE, QuestionOptions
 from rlfactory.envs.tasks.suites import default_registry
@@ -41,6 +43,8 @@ from rlfactory.envs.wire.trust_options import ServerTrustFiles, token_from_envir
 from rlfactory.processes import event_loop
 from rlfactory.processes.child import when_parent_ends
 from rlfactory.processes.malloc import keep_large_blocks
+
+DRAWING_PROCESSES: Final = 2
 
 
 def run_service(options: ServeOptions) -> None:
@@ -148,6 +152,7 @@ async def serve(options: ServeOptions) -> None:
     metrics = CollectorRegistry()
     services = questions.services()
     services.give(Sandboxes(sandbox_config(options, quotas=config.quotas, tenants=config.trust.parties)))
+    services.give(Drawing(DrawingConfig(processes=DRAWING_PROCESSES, files=tuple(options.tasks or ()))))
     services.give(SqlWorkers(SqlWorkersConfig(workers_of_tenant=config.quotas.sql_workers)))
     tasks = questions.registry() or default_registry()
     if options.text2sql is not None:
