@@ -162,6 +162,8 @@ class Impatient:
         self._connections: set[asyncio.StreamWriter] = set()
         self._stale: set[asyncio.StreamWriter] = set()
         self.closed = 0
+        self.listed = 0
+        """How often tools were asked for: at first, and again once the server's own messages are listened to."""
 
     def tire(self) -> None:
         self._stale |= self._connections
@@ -172,6 +174,7 @@ class Impatient:
         answering = asyncio.create_task(self._answer(inner_reader, writer))
         try:
             while data := await reader.read(1 << 16):
+                self.listed += data.count(b'"method":"tools/list"')
                 if writer in self._stale and data.startswith((b"POST ", b"GET ")):
                     self.closed += 1
                     break
@@ -198,7 +201,8 @@ async def test_a_connection_that_the_server_is_about_to_close_is_not_used_again(
         listener = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
         async with listener, McpServer(http(listener.sockets[0].getsockname()[1])) as server:
             assert await one(server, "add", a=2, b=3) == (ToolStatus.OK, "5")
-            await eventually(lambda: busy_connections() <= 1)  # the stream of what the server has to say stays open
+            # The stream of what the server has to say stays open, and is the last to be busy.
+            await eventually(lambda: proxy.listed == 2 and busy_connections() <= 1)
             proxy.tire()
             later = SimpleNamespace(monotonic=lambda: time.monotonic() + 4)  # servers wait for 5 s
             monkeypatch.setattr(http11, "time", later)
