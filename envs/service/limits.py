@@ -25,6 +25,8 @@ class Limits:
     """Of one screenshot; larger ones are scaled down."""
     max_request_bytes: int = 2 << 20
     """Of one step. A message of more than twice as much ends its call, or its whole stream."""
+    max_under_way_bytes: int = 64 << 20
+    """Of requests that are being carried out; beyond that they are refused, large ones when three quarters are used."""
     max_unwritten_bytes: int = 32 << 20
     """Of answers that clients have not taken yet; beyond that, answers wait to be made."""
     max_lease_s: float = 3600.0
@@ -62,6 +64,8 @@ class Quotas:
     """Under way; a stream of steps is one."""
     streams: int | None = None
     """Of steps. None: as many as calls."""
+    under_way_bytes: int | None = None
+    """Of its requests that are being carried out. None: its part of `max_under_way_bytes`."""
     unwritten_bytes: int | None = None
     """Of answers that it has not taken yet. None: `max_unwritten_bytes`."""
     phones: int | None = None

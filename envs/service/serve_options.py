@@ -89,8 +89,8 @@ class ServeOptions:
         list[str] | None,
         typer.Option(
             metavar="WHAT=NUMBER",
-            help="The most that one tenant may have: sessions, calls, streams, unwritten_bytes, phones, sql_workers, "
-            "sandboxes; repeat it for more.",
+            help="The most that one tenant may have: sessions, calls, streams, under_way_bytes, unwritten_bytes, "
+            "phones, sql_workers, sandboxes; repeat it for more.",
         ),
     ] = None
     connection_age_s: Annotated[float, typer.Option(min=1, help="Then a connection has to make way for a new one.")] = (

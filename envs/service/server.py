@@ -129,6 +129,7 @@ class EnvServer:
             manager,
             max_calls=config.quotas.calls or min(MAX_CALLS, share(config.max_concurrent_calls, config.trust.parties)),
             quotas=config.quotas,
+            tenants=config.trust.parties,
         )
         self._servers: list[grpc.aio.Server] = []
 

@@ -15,6 +15,7 @@ from functools import partial, wraps
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 import grpc
+from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from rlfactory.emulators.device.errors import DeviceError
@@ -26,7 +27,7 @@ from rlfactory.envs.service.access_log import MAX_NAME_CHARS
 from rlfactory.envs.service.limits import Quotas
 from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.services import TENANT
-from rlfactory.envs.service.step_stream import Pace, StepStream, Unwritten, Writer
+from rlfactory.envs.service.step_stream import Pace, StepStream, UnderWay, Unwritten, Writer
 from rlfactory.envs.wire import convert, handshake
 from rlfactory.envs.wire.convert import Answer, parsed, serialized
 from rlfactory.envs.wire.faults import WATCHING, device_failure, to_bytes, to_status
@@ -123,12 +124,15 @@ def _traceparent(name: str, context: Context) -> str:
 class EnvService:
     """Serves the sessions of one manager. Holds no state of its own but the streams that are open."""
 
-    def __init__(self, manager: SessionManager, *, max_calls: int, quotas: Quotas) -> None:
-        """Args: max_calls: of one tenant at a time."""
+    def __init__(self, manager: SessionManager, *, max_calls: int, quotas: Quotas, tenants: int) -> None:
+        """Args: max_calls: of one tenant at a time. tenants: that share the service."""
         self._manager = manager
         self._max_calls = max_calls
         self._max_streams = quotas.streams or max_calls
         self._max_unwritten_bytes = quotas.unwritten_bytes or manager.limits.max_unwritten_bytes
+        max_under_way_bytes = manager.limits.max_under_way_bytes
+        max_of_tenant = quotas.part("under_way_bytes", max_under_way_bytes, tenants)
+        self._under_way = UnderWay(max_under_way_bytes, max_of_tenant)
         self._calls: Counter[str] = Counter()
         self._streams: Counter[str] = Counter()
         """Of steps, by tenant; they are calls, too."""
@@ -143,6 +147,7 @@ class EnvService:
         limits = {
             "calls": max_calls,
             "streams": self._max_streams,
+            "under_way_bytes": max_of_tenant,
             "unwritten_bytes": self._max_unwritten_bytes,
             **manager.quotas_limits(),
         }
@@ -153,6 +158,7 @@ class EnvService:
         yield from ((tenant, "calls", number) for tenant, number in tuple(self._calls.items()))
         yield from ((tenant, "streams", number) for tenant, number in tuple(self._streams.items()))
         yield from self._manager.quotas_used()
+        yield from ((tenant, "under_way_bytes", number) for tenant, number in tuple(self._under_way.bytes.items()))
         yield from ((tenant, "unwritten_bytes", each.bytes) for tenant, each in tuple(self._unwritten_of.items()))
 
     @property
@@ -171,7 +177,6 @@ class EnvService:
 
     def _admitting(self, name: str) -> Callable[[AsyncIterator[bytes], Context], Awaitable[None]]:
         """Return the method, for no more calls of a tenant than are its own, and for requests that come soon."""
-        method = getattr(self, name)
 
         async def call(_: AsyncIterator[bytes], context: Context) -> None:
             tenant = TENANT.get()
@@ -189,7 +194,7 @@ class EnvService:
                     ENDED.set("OK")
                     return
                 with tracing.served(f"{SERVICE.full_name}/{name}", _traceparent(name, context), rpc__method=name):
-                    answer = await method(await _request(context, name), context)
+                    answer = await self._answered(name, context)
                 if answer is not None:
                     context.set_trailing_metadata((load_out(self._load()),))
                     await self._write(context, serialized(answer))
@@ -200,6 +205,16 @@ class EnvService:
                 self._manager.metrics.calls.labels(name, ENDED.get()).inc()
 
         return call
+
+    async def _answered(self, name: str, context: Context) -> Message | bytes | None:
+        method: Callable[[bytes, Context], Awaitable[Message | bytes | None]] = getattr(self, name)
+        if name == "Watch":  # keeps nothing of its request
+            return await method(await _request(context, name), context)
+        data = await _request(context, name)
+        with self._under_way.hold(len(data)) as held:
+            if held.refusal is not None:
+                await _abort(context, name, held.refusal)
+            return await method(data, context)
 
     def _load(self) -> Load:
         manager = self._manager
@@ -284,6 +299,7 @@ class EnvService:
             partial(self._step_or_status, context.peer()),
             max_under_way=limits.max_sessions,
             max_request_bytes=limits.max_request_bytes,
+            under_way=self._under_way,
             unwritten=self._unwritten,
             pace=self._paces[TENANT.get()],
             outage_grace_s=limits.outage_grace_s,

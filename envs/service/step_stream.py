@@ -7,13 +7,14 @@ more than most steps.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self
 
 from rlfactory.envs.api.errors import InfrastructureError, LimitExceeded
+from rlfactory.envs.service.services import TENANT
 from rlfactory.envs.wire.convert import Answer, outcomes, parsed
 from rlfactory.envs.wire.crowds import SMALL_BYTES, pieces
 from rlfactory.envs.wire.faults import to_bytes
@@ -30,6 +31,8 @@ MAX_MESSAGE_BYTES: Final = 8 << 20
 MAX_WAITING_BYTES: Final = 16 << 20
 """Of outcomes that wait to be written: beyond that, nothing more is read."""
 
+PART_OF_LARGE: Final = 0.75
+"""Of the bytes under way: large requests leave the rest to small ones."""
 STEPS_IN_ROUND: Final = 16
 READ_WITHIN_S: Final = 60.0
 """A client that takes nothing of an answer for so long is given up."""
@@ -91,6 +94,64 @@ class Unwritten:
                 turn.set_result(None)
             else:
                 return
+
+
+class UnderWay:
+    """Requests that are carried out: their bytes are counted until then, of the service and of each tenant.
+
+    Large ones are refused before small ones: who says little is not held up by who says much.
+    """
+
+    def __init__(self, max_bytes: int, max_of_tenant: int) -> None:
+        self.bytes: Counter[str] = Counter()
+        """By tenant."""
+        self._max_bytes = max_bytes
+        self._max_of_tenant = max_of_tenant
+
+    def hold(self, size_bytes: int) -> Held:
+        """Count a request of so many bytes for a block, unless there are too many."""
+        tenant = TENANT.get()
+        part = PART_OF_LARGE if size_bytes > SMALL_BYTES else 1
+        refusal = None
+        for under_way, most, name in (
+            (self.bytes.total(), self._max_bytes, "max_under_way_bytes"),
+            (self.bytes[tenant], self._max_of_tenant, "this tenant's quota of under_way_bytes"),
+        ):
+            if under_way + size_bytes > part * most:
+                refusal = (
+                    f"{under_way} bytes of requests are under way, and this one has {size_bytes}; {name} is {most}"
+                )
+        return Held(self.bytes, tenant, 0 if refusal else size_bytes, LimitExceeded(refusal) if refusal else None)
+
+
+class Held:
+    """A request that is counted until a block and all of its steps have ended."""
+
+    def __init__(self, counted: Counter[str], tenant: str, size_bytes: int, refusal: LimitExceeded | None) -> None:
+        self.refusal = refusal
+        """Why nothing of it may be carried out; it is not counted then."""
+        self._counted = counted
+        self._tenant = tenant
+        self._size_bytes = size_bytes
+        self._users = 0
+
+    def __enter__(self) -> Self:
+        self._counted[self._tenant] += self._size_bytes
+        self._users += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def until(self, step: asyncio.Task[Answer]) -> None:
+        """Count it until this has ended, too."""
+        self._users += 1
+        step.add_done_callback(self._end)
+
+    def _end(self, _: object = None) -> None:
+        self._users -= 1
+        if not self._users:
+            self._counted[self._tenant] -= self._size_bytes
 
 
 class Pace:
@@ -168,6 +229,7 @@ class StepStream:
         *,
         max_under_way: int,
         max_request_bytes: int,
+        under_way: UnderWay,
         unwritten: Unwritten,
         pace: Pace,
         outage_grace_s: float,
@@ -178,6 +240,7 @@ class StepStream:
         self._load = load
         self._places = asyncio.Semaphore(max_under_way)
         self._max_request_bytes = max_request_bytes
+        self._under_way = under_way
         self._unwritten = unwritten
         self._pace = pace
         self._outage_grace_s = outage_grace_s
@@ -229,32 +292,35 @@ class StepStream:
         message = await receive()
         if message is None:
             return False
-        for piece in (message,) if len(message) <= SMALL_BYTES else pieces(message):
-            request: pb.StepsRequest = parsed(pb.StepsRequest, piece)
-            if request.given_up:
-                await self._pace.turn()
-                given_up = set(request.given_up)
-                for task in [task for task, number in self._tasks.items() if number in given_up]:
-                    del self._tasks[task]
-                    task.cancel()
-            for each in request.steps:
-                await self._pace.turn()
-                await self._begin(each, size=each.ByteSize() if len(piece) > self._max_request_bytes else 0)
+        with self._under_way.hold(len(message)) as held:
+            for piece in (message,) if len(message) <= SMALL_BYTES else pieces(message):
+                request: pb.StepsRequest = parsed(pb.StepsRequest, piece)
+                if request.given_up:
+                    await self._pace.turn()
+                    given_up = set(request.given_up)
+                    for task in [task for task, number in self._tasks.items() if number in given_up]:
+                        del self._tasks[task]
+                        task.cancel()
+                for each in request.steps:
+                    await self._pace.turn()
+                    too_large = self._too_large(each) if len(piece) > self._max_request_bytes else None
+                    await self._begin(each, held, held.refusal or too_large)
         return True
 
-    async def _begin(self, numbered: pb.NumberedStep, *, size: int) -> None:
+    async def _begin(self, numbered: pb.NumberedStep, held: Held, refusal: LimitExceeded | None) -> None:
         await self._places.acquire()
         while self._bytes > MAX_WAITING_BYTES:
             self._drained.clear()
             await self._drained.wait()
-        step = self._answer(numbered.step) if size <= self._max_request_bytes else self._too_large(size)
+        step = self._answer(numbered.step) if refusal is None else _refused(refusal)
         task = asyncio.create_task(step, name="step of a stream")
         self._tasks[task] = numbered.number
+        held.until(task)
         task.add_done_callback(self._ended)
 
-    async def _too_large(self, size: int) -> Answer:
-        limit = self._max_request_bytes
-        return _failed(LimitExceeded(f"the step has {size} bytes; max_request_bytes is {limit}"))
+    def _too_large(self, numbered: pb.NumberedStep) -> LimitExceeded | None:
+        size, limit = numbered.ByteSize(), self._max_request_bytes
+        return LimitExceeded(f"the step has {size} bytes; max_request_bytes is {limit}") if size > limit else None
 
     def _ended(self, task: asyncio.Task[Answer]) -> None:
         number = self._tasks.pop(task, None)
@@ -280,6 +346,10 @@ class StepStream:
         self._bytes -= size
         self._drained.set()
         return batch, size
+
+
+async def _refused(error: LimitExceeded) -> Answer:
+    return _failed(error)
 
 
 def _failed(error: InfrastructureError | LimitExceeded) -> Answer:

@@ -34,6 +34,27 @@ async def kept_arguments(arena: Arena) -> str:
     return "259 MB of arguments, in 288 turns"
 
 
+@attack("refused when there are too many; memory stays", limit_s=60)
+async def large_naps(arena: Arena) -> str:
+    """Keep steps of 900 KB under way in 100 sessions."""
+    large = [call("calculator", n, expression="k" * 29_000) for n in range(31)]
+    async with arena.client() as client:
+        begun = [await client.reset(SUMS, seed=n, options=TEXT) for n in range(100)]
+        steps = [
+            asyncio.create_task(client.step(each.session, 1, [*large, call("nap", 31, key="large", seconds=600)]))
+            for each in begun
+        ]
+        done, napping = await asyncio.wait(steps, timeout=10 * arena.slowness)
+        refused = sum(isinstance(step.exception(), LimitExceeded) for step in done)
+        for step in napping:
+            step.cancel()
+        await asyncio.wait(steps)
+        for each in begun:
+            await client.close(each.session)
+        require(refused == len(done) > 0, f"{refused} of {len(done)} were refused, and {len(napping)} carried out")
+    return f"{refused} of {len(steps)} refused"
+
+
 @attack("memory stays")
 async def large_answers(arena: Arena) -> str:
     """Keep 60 sessions whose last step had an answer of 600 KB."""

@@ -12,7 +12,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from benchmarks.adversary.arena import call
+from benchmarks.adversary.arena import call, until
 from benchmarks.adversary.proxy import FaultProxy
 from benchmarks.adversary.scene import Sums
 from benchmarks.slow_phones import Waiting
@@ -104,6 +104,28 @@ async def test_bytes_of_answers():
         await plays(greedy)  # one answer is let through however large it is
         used = {(tenant, what) for tenant, what, _ in server._service._use()}
         assert ("greedy", "unwritten_bytes") in used
+
+
+async def test_bytes_of_requests_under_way():
+    large = [call("calculator", n, expression="1" * 25_000) for n in range(10)]
+    async with (
+        two_tenants(Quotas(under_way_bytes=400_000)) as (server, greedy, modest),
+        greedy.session(Sums.name, seed=1, options=TEXT) as busy,
+        greedy.session(Sums.name, seed=2, options=TEXT) as idle,
+        modest.session(Sums.name, seed=3, options=TEXT) as other,
+    ):
+        used = server._service._under_way.bytes
+        napping = asyncio.create_task(busy.step([*large, call("nap", 10, key="large", seconds=600)]))
+        await until(lambda: used["greedy"] > 250_000, timeout_s=30, otherwise="it is not counted")
+        with pytest.raises(LimitExceeded, match="quota of under_way_bytes is 400000"):
+            await idle.step(large)
+        with pytest.raises(LimitExceeded, match="quota of under_way_bytes is 400000"):
+            await greedy.list_tasks(suite="s" * 100_000)
+        await plays(greedy)  # small requests find room
+        await other.step(large)
+        napping.cancel()
+        await until(lambda: not used["greedy"], timeout_s=30, otherwise="it is counted still")
+        await idle.step(large)
 
 
 async def test_workers_for_queries():
