@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.learning.policy import Policy
-from benchmarks.learning.world import Act, Moment, Prompt, Trace, World
+from benchmarks.learning.world import Moment, Prompt, Trace, World
 from rlfactory.trainer.credit.turns import Credit, Estimator, Place, Way, turn_advantages
 
 PROMPTS: Final = 32
@@ -65,14 +65,7 @@ async def start_policy(world: World, tasks: Mapping[str, float], seed: int, *, r
         for number in range(DEMONSTRATIONS)
         for turn in await world.demonstrate(task, number, sloppiness)
     ]
-    known: dict[Act, int] = {(call.name, repr(dict(call.arguments))): place for place, call in enumerate(world.calls)}
-    taken = []
-    for turn in shown:
-        name = (turn.call.name, repr(dict(turn.call.arguments)))
-        if name not in known:
-            known[name] = len(world.calls)
-            world.calls.append(turn.call)
-        taken.append((turn, known[name]))
+    taken = [(turn, world.number(turn.call)) for turn in shown]
     policy = Policy(len(world.calls), seed=seed)
     loss = policy.clone(taken, rounds=rounds)
     print(f"{', '.join(tasks)}: {len(world.calls)} actions, cloned to {loss:.2f} nats a turn", file=sys.stderr)

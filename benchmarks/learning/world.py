@@ -7,7 +7,7 @@ on the phone; every step counts, remembered or not. Before a phone goes on from 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -68,7 +68,7 @@ class Trace:
     success: bool
 
 
-Choose = Callable[[Prompt, Moment], int]
+Choose = Callable[[Prompt, Moment], int | Awaitable[int]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,6 +86,7 @@ class World:
     def __init__(self, client: EnvClient) -> None:
         self._client = client
         self._prompts: dict[tuple[str, int], Prompt] = {}
+        self._numbers: dict[Act, int] = {}
         self.calls: list[ToolCall] = []
         """The actions there are, by number: what demonstrators did."""
         self.on_phones = 0
@@ -103,6 +104,14 @@ class World:
                     max_turns=begun.max_turns,
                 )
         return self._prompts[task, seed]
+
+    def number(self, call: ToolCall) -> int:
+        """Return the number of an action; one that was never seen gets the next."""
+        name: Act = (call.name, repr(dict(call.arguments)))
+        if name not in self._numbers:
+            self._numbers[name] = len(self.calls)
+            self.calls.append(call)
+        return self._numbers[name]
 
     async def demonstrate(self, task: str, seed: int, sloppiness: float) -> list[Shown]:
         """Let the oracle play, who so often changes what is right already."""
@@ -128,7 +137,8 @@ class World:
         caught_up = 0
         try:
             while not moment.over and len(actions) < prompt.max_turns:
-                action = choose(prompt, moment)
+                chosen = choose(prompt, moment)
+                action = chosen if isinstance(chosen, int) else await chosen
                 moments.append(moment)
                 actions.append(action)
                 if action not in moment.after:

@@ -252,6 +252,11 @@ class BatchingEngine:
             self._worker = asyncio.create_task(self._work())
         return await future
 
+    async def settled(self) -> None:
+        """Return when nothing waits for an answer."""
+        while self._worker is not None and not self._worker.done():
+            await asyncio.wait([self._worker])
+
     async def _work(self) -> None:
         while self._waiting:
             batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), self.engine.config.max_batch))]

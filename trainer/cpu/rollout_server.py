@@ -6,6 +6,7 @@ weights to it. verl calls a server's control methods whatever the backend, hence
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from typing import Any
@@ -35,6 +36,8 @@ class CpuServer:
         )
         self._engine = BatchingEngine(TorchEngine.load(folder, engine_config))
         self._global_steps: int | None = None
+        self._open = asyncio.Event()
+        self._open.set()
 
     async def ready(self) -> str:
         return str(ray.util.get_node_ip_address())
@@ -54,6 +57,8 @@ class CpuServer:
             max_tokens=int(sampling_params.get("max_tokens") or self._response_length),
         )
         request = Request(prompt_ids=list(prompt_ids), images=tuple(image_data or ()), sampling=sampling)
+        while not self._open.is_set():
+            await self._open.wait()
         answer = await self._engine.generate(request)
         return TokenOutput(
             token_ids=answer.token_ids,
@@ -71,14 +76,17 @@ class CpuServer:
         self._global_steps = global_steps
 
     async def abort_all_requests(self, reject_request: bool = False) -> dict[str, int]:
-        """Nothing to abort: verl syncs weights between steps, when no request is open."""
+        """Begin no turn until `resume_generation`, and let those under way end: one policy writes a turn."""
+        self._open.clear()
+        await self._engine.settled()
         return {"aborted_count": 0}
 
     async def wake_up(self, tags: Any = None) -> None: ...
 
     async def sleep(self) -> None: ...
 
-    async def resume_generation(self) -> None: ...
+    async def resume_generation(self) -> None:
+        self._open.set()
 
     async def clear_kv_cache(self) -> None: ...
 

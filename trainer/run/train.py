@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import psutil
 from omegaconf import DictConfig, open_dict
@@ -396,8 +396,17 @@ class _Run:
         )
 
 
+STALENESS: Final = "training/off_policy/trajectory_staleness_worst/max"
+"""verl's figure: the updates since the oldest turn of a step's rows."""
+
+
 def check_drift(record: StepRecord, limit: float) -> None:
-    """Raises: InfrastructureError: the engine does not sample from the policy that learns."""
+    """Raises: InfrastructureError: the engine does not sample from the policy that learns.
+
+    A step with episodes of older policies shows nothing: those differ, and importance weights are for that.
+    """
+    if record.verl.get(STALENESS, 0.0) > 0:
+        return
     found = record.verl.get("training/rollout_probs_diff_mean", 0.0)
     if found > limit:
         raise InfrastructureError(

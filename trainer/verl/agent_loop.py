@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import functools
+import sys
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,6 +35,8 @@ from rlfactory.trainer.verl.images import Screenshot
 
 _CLIENTS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[EnvClient]] = weakref.WeakKeyDictionary()
 """verl makes a new agent loop for every episode, in one event loop per worker process; they share a connection."""
+_PHONES: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = weakref.WeakKeyDictionary()
+"""As many as this worker's episodes may use at once. Who waits here, has no deadline yet."""
 _DOORS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
 
 
@@ -54,9 +57,13 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
             turn_tokens=self._settings.turn_tokens,
             told_tokens=self._settings.told_tokens,
         )
+        self._phones = asyncio.Semaphore(phones_of(self.config))
         self._judged = judged(self.config.reward)
         self._ban = self._banned_bias() if self.processor and self.rollout_config.name == "vllm" else {}
         self._steps: dict[str, Any] = {}
+        """verl's, of the episode: the versions of the policy that wrote its first turn and its last."""
+        self._versions: list[int | None] = []
+        """Of the policy, by turn."""
         self._log = RunLog(Path(self._settings.run_folder))
 
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> list[AgentLoopOutput]:
@@ -73,7 +80,8 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
             return await converse(session, conversation, self._dialect, generate_timeout_s=limit_s)
 
         try:
-            played = await play(spec, player, open_session=self._opener(client), config=self._settings.rollout)
+            async with _PHONES.setdefault(asyncio.get_running_loop(), self._phones):
+                played = await play(spec, player, open_session=self._opener(client), config=self._settings.rollout)
         except TaskError as error:
             self._log.tell_mistake(str(error))  # verl would only log it, and go on without the episode's group
             raise
@@ -90,6 +98,8 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
         return open_session
 
     def _conversation(self, spec: EpisodeSpec, sampling_params: dict[str, Any]) -> EpisodeConversation:
+        self._steps, self._versions = {}, []  # not those of an attempt that failed
+
         async def generate(
             *, request_id: str, prompt_ids: Sequence[int], images: Sequence[ImageRef], max_tokens: int
         ) -> Sampled:
@@ -100,8 +110,9 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
                 sampling_params={**sampling_params, **self._ban, "max_tokens": max_tokens},
             )
             await one_by_one()
+            self._versions.append(output.extra_fields.get("max_global_steps"))
             self._steps = self._steps or dict(output.extra_fields)
-            self._steps["max_global_steps"] = output.extra_fields.get("max_global_steps")
+            self._steps["max_global_steps"] = self._versions[-1]
             complete = bool(output.token_ids) and output.token_ids[-1] == self.tokenizer.eos_token_id
             return Sampled(token_ids=output.token_ids, log_probs=output.log_probs or (), complete=complete)
 
@@ -142,6 +153,7 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
                 "task": episode.spec.task,
                 "goal": episode.goal,
                 FIELD: turn_facts(episode, first=first),
+                "policy_versions": self._versions[first : first + len(trajectory.sampled_spans)],
                 # Not "acc": of that verl's validation takes every dropped episode for a failure.
                 "reward_extra_info": {"success": float(reward.success), "progress": reward.progress},
                 "environment": {"total": reward.total, "success": reward.success, "parts": dict(reward.parts)},
@@ -160,6 +172,16 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
         """Keep vLLM from writing vision placeholders, which would claim images that are not there."""
         tokens = ("<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>")
         return {"logit_bias": {self.tokenizer.convert_tokens_to_ids(token): -100.0 for token in tokens}}
+
+
+def phones_of(config: Any) -> int:
+    """Return how many phones each of verl's workers may use at once; without a service of ours, or phones, any number.
+
+    Where more episodes are under way than there are phones, they would wait for one until their deadline for it.
+    """
+    service = config.rlfactory.service
+    phones = service.phones * (config.trainer.nnodes if service.ray else 1) if service else 0
+    return max(1, phones // config.actor_rollout_ref.rollout.agent.num_workers) if phones else sys.maxsize
 
 
 def judged(reward: Any) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from rlfactory.trainer.cpu.engine import (
     ban_tokens,
     banned_token_ids,
 )
+from rlfactory.trainer.cpu.rollout_server import CpuServer
 from rlfactory.trainer.cpu.tiny_model import TinyModelConfig, save_tiny_model
 from rlfactory.trainer.cpu.tokenizer import Corpus, build_tokenizer, fixed_phrases
 from rlfactory.trainer.episode.context import Message, RowBudget
@@ -234,6 +236,24 @@ async def test_many_ask_at_once_and_a_bad_request_fails_alone(engine: TorchEngin
     with pytest.raises(ValueError, match="do not fit 0 images"):
         await shared.generate(unmatched)
     assert (await shared.generate(asked[0])).token_ids == answers[0].token_ids
+
+
+async def test_a_server_that_is_paused_ends_its_turns_and_begins_none(model_folder: Path) -> None:
+    """One policy writes a turn: verl pauses a server while weights are changed, and episodes go on beside that."""
+    config = SimpleNamespace(response_length=32, prompt_length=300, max_num_seqs=4, seed=0)
+    server = CpuServer(config, SimpleNamespace(local_path=str(model_folder)), 0)
+    await server.set_global_steps(1)
+    asked: dict[str, Any] = {"prompt_ids": [5, 6, 7], "sampling_params": {"max_tokens": 8}, "request_id": "r"}
+    under_way = asyncio.create_task(server.generate(**asked))
+    await asyncio.sleep(0)  # it was asked for, and is being written
+    await server.abort_all_requests()
+    waiting = asyncio.create_task(server.generate(**asked))
+    await asyncio.sleep(0)
+    await server.set_global_steps(2)
+    assert (await under_way).extra_fields["global_steps"] == 1, "what was begun was ended by the policy that began it"
+    assert not waiting.done()
+    await server.resume_generation()
+    assert (await waiting).extra_fields["global_steps"] == 2
 
 
 def test_an_action_is_few_tokens(model_folder: Path) -> None:

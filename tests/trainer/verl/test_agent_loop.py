@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from rlfactory.trainer.cpu.tokenizer import Corpus, build_tokenizer
 from rlfactory.trainer.episode.episodes import row_of
 from rlfactory.trainer.record.recorder import read_outcomes
 from rlfactory.trainer.record.runlog import RunLog
-from rlfactory.trainer.verl.agent_loop import PhoneAgentLoop
+from rlfactory.trainer.verl.agent_loop import PhoneAgentLoop, phones_of
 from rlfactory.trainer.verl.credit import FIELD, sampled_spans
 from tests.trainer.recipes import composed
 
@@ -105,6 +106,17 @@ async def test_an_episode_is_as_many_rows_as_its_context_makes(service, tokenize
         assert len(sampled_spans(row.response_mask)) == 1
         assert len(row.extra_fields[FIELD]["tokens"]) == row.num_turns == whole.num_turns
     assert sum(sum(row.response_mask) for row in rows) == sum(whole.response_mask)
+
+
+def test_a_worker_uses_as_many_phones_as_are_its_share():
+    shares = {
+        (): 64,
+        ("actor_rollout_ref.rollout.agent.num_workers=3",): 21,
+        ("rlfactory.service.phones=2", "actor_rollout_ref.rollout.agent.num_workers=8"): 1,
+        ("rlfactory.service.phones=0",): sys.maxsize,
+        ("rlfactory.service=null", "rlfactory.address=127.0.0.1:1"): sys.maxsize,
+    }
+    assert {asked: phones_of(composed("tiny_phone", overrides=list(asked))) for asked in shares} == shares
 
 
 async def test_a_dropped_episode_is_no_failure_in_verls_validation(service, tokenizer, tmp_path):

@@ -23,7 +23,7 @@ from rlfactory.trainer.record.metrics import step_record
 from rlfactory.trainer.record.recorder import Outcome, read_outcomes
 from rlfactory.trainer.record.report import write_report
 from rlfactory.trainer.record.runlog import Phase, RunLog, RunSummary, append_line
-from rlfactory.trainer.run.train import check_drift, summarise
+from rlfactory.trainer.run.train import STALENESS, check_drift, summarise
 from rlfactory.trainer.verl.grpo import RAY_STARTS, TOO_SLOW, EpisodeTracking, even_updates, patiently
 from tests.trainer.recipes import composed
 
@@ -115,8 +115,10 @@ def test_report_summary_tensorboard_and_wandb_show_equal_success(run: RunLog, mo
 
 
 def test_a_run_whose_engine_samples_from_another_policy_is_stopped_with_the_reason() -> None:
-    record = step_record(7, elapsed_s=0.0, verl={"training/rollout_probs_diff_mean": 0.06}, outcomes=[])
+    differs = {"training/rollout_probs_diff_mean": 0.06}
+    record = step_record(7, elapsed_s=0.0, verl=differs, outcomes=[])
     check_drift(record, 0.07)
+    check_drift(step_record(7, elapsed_s=0.0, verl=differs | {STALENESS: 1.0}, outcomes=[]), 0.05)
     with pytest.raises(Exception, match=r"step 7: .* differ by 0.060 .* over rlfactory.prob_diff_limit=0.05"):
         check_drift(record, 0.05)
 

@@ -25,6 +25,7 @@ from rlfactory.trainer.run.recipe import compose_recipe
 from rlfactory.trainer.verl.dataset import CHOSEN
 from rlfactory.trainer.verl.sampler import OffPolicyBuffer, OnPolicyBuffer, RolloutStalled
 
+CONTROL = ("threshold", "strategy")
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
 
 
@@ -170,6 +171,21 @@ def test_asynchronous_modes_have_control_of_staleness(queue: Queue) -> None:
     assert "stale" not in groups(batch)
     assert metrics["training/off_policy/evicted_samples"] == 1
     assert isinstance(buffer(queue, []), OnPolicyBuffer)
+
+
+def test_streaming_waits_for_the_old_and_never_drops_them(queue: Queue) -> None:
+    streaming = compose_recipe("tiny_search", ["mode=streaming"]).trainer.v1.sampler
+    chosen = [f"trainer.v1.sampler.max_off_policy_{name}={streaming[f'max_off_policy_{name}']}" for name in CONTROL]
+    queue.play("old", [1.0, 0.0], step=1, status="running")
+    queue.play("fresh", [1.0, 0.0], step=2)
+    queue.play("fresher", [1.0, 0.0], step=3)
+    made = buffer(queue, [], *chosen, "rlfactory.stall_timeout_s=0.1", mode="colocate_async")
+    step = streaming.max_off_policy_threshold
+    assert groups(made.sample(step - 1, "train", 1)[0]) == {"fresh": 2}, "it may still come"
+    with pytest.raises(RolloutStalled):  # it is waited for, as long as its deadlines are
+        made.sample(step, "train", 1)
+    queue.tags["train"]["old"]["status"] = "finished"
+    assert groups(made.sample(step, "train", 2)[0]) == {"old": 2, "fresher": 2}
 
 
 def test_nothing_is_waited_for_without_end(queue: Queue) -> None:
