@@ -180,9 +180,11 @@ class SessionManager:
         self._emit("reset", session.id, f"{task} seed {seed} {split} {options.group}".rstrip())
         return self._introduce(session)
 
-    async def episode(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> EpisodeScope:
-        """Draw what a session is about. Raises: see `Drawing.draw`; TaskError: a bad option, or no phones."""
-        drawn = await self._services.of(Drawing).draw(self.tasks, task, seed=seed, split=split)
+    async def episode(
+        self, task: str, seed: int, split: Split, options: SessionOptions, client: str, *, alone: bool = False
+    ) -> EpisodeScope:
+        """Draw what a session is about. Args, Raises: see `Drawing.draw`; TaskError: a bad option, or no phones."""
+        drawn = await self._services.of(Drawing).draw(self.tasks, task, seed=seed, split=split, alone=alone)
         if drawn.needs_device and self.pool is None:
             raise TaskError(f"task {task!r} needs a phone, and this service has none")
         perturb = options.perturb or self._perturb

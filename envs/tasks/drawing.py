@@ -88,8 +88,11 @@ class Drawing:
         await asyncio.gather(*self._asking, return_exceptions=True)
         await asyncio.gather(*(each.kill() for each in self._alive))  # who was being started
 
-    async def draw(self, tasks: TaskRegistry, name: str, *, seed: int, split: Split) -> Task:
+    async def draw(self, tasks: TaskRegistry, name: str, *, seed: int, split: Split, alone: bool = False) -> Task:
         """Return a task with its goal made.
+
+        Args:
+            alone: nobody is held up, so a thread draws it: a process would have to start first.
 
         Raises:
             UnknownName, TaskError: see `TaskRegistry.draw`.
@@ -97,11 +100,11 @@ class Drawing:
             InfrastructureError: two processes ended in a row.
         """
         while True:
-            if self._slow(name):
+            if self._slow(name) and not alone:
                 answer = await self._in_process(tasks, name, seed, split)
             else:
                 async with self._threads.place(TENANT.get()):
-                    if self._slow(name):  # as those before have told
+                    if self._slow(name) and not alone:  # as those before have told
                         continue
                     answer = await in_thread(lambda: draw_whole(tasks, name, seed=seed, split=split))
             match answer:

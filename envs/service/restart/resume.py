@@ -26,7 +26,8 @@ async def _resume(manager: SessionManager, journal: Journal, saved: SavedSession
     """Admit a session as it was, or as void; tell whether it goes on."""
     TENANT.set(saved.tenant)
     try:
-        episode = await manager.episode(saved.task, saved.seed, saved.split, saved.options, saved.client)
+        about = (saved.task, saved.seed, saved.split, saved.options, saved.client)
+        episode = await manager.episode(*about, alone=True)
     except RLFactoryError as error:
         log.warning("session %s of task %s is forgotten: %s", saved.id, saved.task, error)
         journal.closed(saved.id)

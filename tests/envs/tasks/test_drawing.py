@@ -29,8 +29,8 @@ def tasks(folder):
 
 
 async def test_what_takes_long_is_drawn_in_a_process_and_what_breaks_there_costs_that_draw_alone(tasks, folder):
-    def draw(name, seed):
-        return drawing.draw(tasks, name, seed=seed, split="train")
+    def draw(name, seed, **more):
+        return drawing.draw(tasks, name, seed=seed, split="train", **more)
 
     async with Drawing(DrawingConfig(processes=1, files=(FILE,), timeout_s=5)) as drawing:
         for name, apart in (("own.quick", False), ("own.slow", True), ("own.bound", False), ("own.broken", True)):
@@ -42,6 +42,7 @@ async def test_what_takes_long_is_drawn_in_a_process_and_what_breaks_there_costs
             assert type(there) is type(here) and there.goal == here.goal
             assert getattr(there, "databases", None) == getattr(here, "databases", None)
 
+        assert (await draw("own.slow", 3, alone=True)).pid == os.getpid()
         with pytest.raises(TaskError, match="no split 'tomorrow'"):
             await drawing.draw(tasks, "own.slow", seed=3, split="tomorrow")  # type: ignore[arg-type]
         folder.joinpath("what").write_text("raises")
