@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from benchmarks.learning import agents, barrier, curriculum, rows
+from benchmarks.learning import agents, barrier, curriculum
 from benchmarks.learning.credit import ARMS, start_policy, train
 from benchmarks.learning.world import SLOPPINESS, World
 from rlfactory.emulators.simulator.phone import PhoneConfig
@@ -30,7 +30,7 @@ from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.server import ServerConfig, serving
 
 TASKS: Final = ("steps.turns8_decisions4", "steps.turns16_decisions4")
-PARTS: Final = ("agents", "barrier", "curriculum", "credit", "rows")
+PARTS: Final = ("agents", "barrier", "curriculum", "credit")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,8 +121,6 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
     async with phones() as client:
         if "curriculum" in options.only:
             result |= await curriculum.measure(World(client), seeds=options.seeds)
-        if "rows" in options.only:
-            result |= await rows.measure(World(client), seeds=options.seeds)
         if "credit" in options.only:
             found = await measure(
                 client, tasks=options.tasks, seeds=options.seeds, batches=options.batches, rounds=options.rounds

@@ -7,7 +7,7 @@ on the phone; every step counts, remembered or not. Before a phone goes on from 
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -68,7 +68,7 @@ class Trace:
     success: bool
 
 
-Choose = Callable[[Prompt, Moment], int | Awaitable[int]]
+Choose = Callable[[Prompt, Moment], int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,8 +137,7 @@ class World:
         caught_up = 0
         try:
             while not moment.over and len(actions) < prompt.max_turns:
-                chosen = choose(prompt, moment)
-                action = chosen if isinstance(chosen, int) else await chosen
+                action = choose(prompt, moment)
                 moments.append(moment)
                 actions.append(action)
                 if action not in moment.after:
