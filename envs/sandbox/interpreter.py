@@ -44,7 +44,7 @@ MAX_OUTPUT_BYTES: Final = 32 << 10
 """Of one call; head and tail are kept."""
 MAX_FILE_BYTES: Final = 16 << 20
 MAX_REQUEST_BYTES: Final = 4 << 20
-INTERRUPT_GRACE_S: Final = 0.3
+INTERRUPT_GRACE_S: Final = 0.7
 SWEEP_S: Final = 1.0
 """For the processes that a call left behind to die; what has not died or multiplies is ended with the interpreter."""
 SWEEP_PAUSE_S: Final = 0.005

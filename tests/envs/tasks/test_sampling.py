@@ -48,7 +48,7 @@ def test_a_template_describes_itself(task: type[Task]) -> None:
     assert task.suite == "phone"
     assert task.description
     assert not task.description.endswith(".")
-    assert 5 <= task.max_turns <= 80
+    assert 5 <= task.max_turns <= 100
 
 
 @pytest.mark.parametrize(("task", "split"), CASES, ids=_id)
