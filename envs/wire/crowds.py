@@ -17,6 +17,8 @@ MAX_FIELDS: Final = 32_768
 MOST_CALLS: Final = 6_000
 """Of a step, which shares its stream with others: a client sends no more, for a crowd ends the stream."""
 FIELDS_OF_PIECE: Final = 8
+_NOT_LAST: Final = bytes(range(128, 256))
+"""Of the bytes of a number all but the last one are such."""
 _VARINT: Final = 0
 _DELIMITED: Final = 2
 _FIXED_BYTES: Final = {1: 8, 5: 4}
@@ -36,7 +38,7 @@ def is_crowded(data: bytes, kind: Descriptor) -> bool:
                     if field.message_type is not None:
                         within.append((value_at, next_at, field.message_type))
                     elif field.type not in (field.TYPE_STRING, field.TYPE_BYTES):
-                        count += next_at - value_at  # a number takes a byte at least
+                        count += len(data[value_at:next_at].translate(None, _NOT_LAST))
                 if count > MAX_FIELDS:
                     return True
     except IndexError:  # cut off

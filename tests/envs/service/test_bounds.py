@@ -179,6 +179,8 @@ def test_large_messages_are_read_in_pieces_and_crowded_ones_not_at_all():
     assert b"".join(pieces(data + b"\x0a\xff")) == data + b"\x0a\xff", "what is no field is left to the parser"
     large = pb.StepRequest(calls=[pb.ToolCall(arguments_json="\n" * 100_000)] * 4)
     assert parsed(pb.StepRequest, large.SerializeToString()) == large
+    long_numbers = pb.StepsRequest(given_up=range(100_000, 120_000))
+    assert parsed(pb.StepsRequest, long_numbers.SerializeToString()) == long_numbers, "a number of three bytes is one"
     many_calls = pb.NumberedStep(step=pb.StepRequest(calls=[pb.ToolCall()] * 40_000))
     for crowded in (pb.StepsRequest(given_up=range(200, 40_000)), pb.StepsRequest(steps=[many_calls])):
         with pytest.raises(TaskError, match="at most"):
