@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.train]
 )
 def test_every_recipe_composes_for_its_hardware_and_others(name: str, hardware: str) -> None:
     own = ["rlfactory.run_folder=/r", "rlfactory.address=127.0.0.1:1"]
-    config = composed(name, f"hardware={hardware}", overrides=own)
+    config = compose_recipe(name, [f"hardware={hardware}", *own])
     OmegaConf.resolve(config)
     assert config.actor_rollout_ref.rollout.name == ("hf_cpu" if hardware == "cpu" else "vllm")
     assert RolloutSettings.from_config(config.rlfactory).turn_tokens > 0

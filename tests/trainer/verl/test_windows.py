@@ -79,7 +79,7 @@ def image_tokens(processor: Any, images: Sequence[ImageRef]) -> int:
     return int(made["image_grid_thw"].prod(dim=-1).sum()) // int(processor.image_processor.merge_size) ** 2
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     dialect=st.sampled_from(list(DIALECTS.values())),
     thoughts=st.lists(st.text("ab ö{<", max_size=12), min_size=1, max_size=7),
