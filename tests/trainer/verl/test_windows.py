@@ -91,7 +91,9 @@ def test_rows_hold_what_the_engine_saw_and_said(
     qwen3_vl: Any, qwen2_5_vl: Any, dialect: Dialect, thoughts: list[str], window: Window, tight: bool, family: str
 ) -> None:
     processor = {"qwen3_vl": qwen3_vl, "qwen2_5_vl": qwen2_5_vl}[family]
-    budget = RowBudget(prompt_tokens=260 if tight else 2000, response_tokens=330 if tight else 4000, turn_tokens=160)
+    goal_tokens = len(processor.tokenizer.encode(dialect.first_message("Go.")))  # of some, hundreds
+    prompt_tokens = goal_tokens + 250 if tight else 2000
+    budget = RowBudget(prompt_tokens=prompt_tokens, response_tokens=330 if tight else 4000, turn_tokens=160)
     says = [dialect.render([FINISH], thought=thought) for thought in thoughts]
     talk, asked = asyncio.run(converse(processor, dialect, says, window, budget))
     assert len(asked) == len(says), "rows begin anew where one is full"
