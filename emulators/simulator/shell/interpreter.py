@@ -136,7 +136,7 @@ class Shell:
         return twin
 
     def capture(self, script: syntax.Script) -> bytes:
-        """Return the standard output of a command substitution."""
+        """Return the standard output of a command substitution; `$?` beside it stays that of the command before."""
         output = BufferSink(self.budget)
         self._descend()
         try:
@@ -144,7 +144,6 @@ class Shell:
             self._substituted_status = shell.run_to_end(script)
         finally:
             self.budget.depth += 1
-        self.status = self._substituted_status
         return output.value()
 
     def complain(self, message: str) -> None:
