@@ -7,6 +7,7 @@ only when it carries another of the markers below; any other skip counts as a fa
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -66,6 +67,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith(NOT_COVERED):
             item.add_marker(pytest.mark.no_cover)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave what imports and items take out of every later collection of garbage: a tenth of the suite's time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")

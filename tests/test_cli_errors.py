@@ -89,7 +89,7 @@ def test_a_port_in_use() -> None:
 
 
 def test_an_endpoint_that_is_not_there() -> None:
-    done = rlfactory("eval", "--policy", "openai:http://127.0.0.1:1/v1,m", "--episodes", "1")
+    done = rlfactory("eval", "--policy", "openai:http://127.0.0.1:1/v1,m", "--suite", "phone", "--episodes", "1")
     assert_one_line(done, 1, r"no episode could be played.*no answer from http://127\.0\.0\.1:1/v1")
 
 
@@ -101,7 +101,9 @@ def test_a_full_disk() -> None:
     if subprocess.run([*unshare, "bash", "-c", script, folder, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this machine allows no mount namespaces")
     prefix = (*unshare, "bash", "-c", script, folder)
-    done = rlfactory("eval", "--policy", "oracle", "--episodes", "2", "--out", f"{folder}/run", prefix=prefix)
+    done = rlfactory(
+        "eval", "--policy", "oracle", "--suite", "phone", "--episodes", "2", "--out", f"{folder}/run", prefix=prefix
+    )
     assert_one_line(done, 1, r"the disk is full")
 
 

@@ -14,7 +14,7 @@ import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import ConfigCompositionException, HydraException
+from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -54,7 +54,7 @@ def compose_recipe(name: str, overrides: Sequence[str] = ()) -> DictConfig:
         config = _compose(name, overrides)
     except (HydraException, OmegaConfBaseException) as error:
         _check_keys(name, overrides)
-        raise TaskError(_first_line(error)) from None
+        raise _told(error) from None
     except yaml.YAMLError as error:
         raise TaskError(f"{name}: {' '.join(str(error).split())}") from None
     _check_own_keys(config.rlfactory, Path(name) if _is_path(name) else None)
@@ -104,7 +104,7 @@ def override_recipe(config: DictConfig, overrides: Sequence[str]) -> None:
                 raise UnknownName(f"no config key {key!r} of the run; {_hint(key, known)}")
             OmegaConf.update(config, key, override.value(), force_add=True)
     except (HydraException, OmegaConfBaseException) as error:
-        raise TaskError(_first_line(error)) from None
+        raise _told(error) from None
     _check_values(config)
     _check_notes(config.rlfactory)
 
@@ -156,8 +156,8 @@ def _check_keys(name: str, overrides: Sequence[str]) -> None:
     chosen = [override for override in plain if override.partition("=")[0] in groups]
     try:
         known = set(_keys(_compose(name, chosen)))
-    except ConfigCompositionException as error:
-        raise TaskError(_first_line(error)) from None
+    except HydraException as error:
+        raise _told(error) from None
     for override in plain:
         key = override.partition("=")[0]
         if key not in known and key not in groups:
@@ -235,9 +235,13 @@ def _keys(config: Any, prefix: str = "") -> Iterator[str]:
             yield from _keys(child, f"{path}.")
 
 
-def _first_line(error: Exception) -> str:
+def _told(error: Exception) -> TaskError:
+    """Say in one line what Hydra or OmegaConf refused."""
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
+        group, _, option = error.missing_cfg_file.rpartition("/")
+        return UnknownName.of(group, option, error.options)
     cause = error.__cause__ or error
-    return str(cause).strip().splitlines()[0]
+    return TaskError(str(cause).strip().splitlines()[0])
 
 
 def save_config(config: DictConfig, path: Path) -> None:

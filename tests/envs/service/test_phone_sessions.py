@@ -8,6 +8,7 @@ import threading
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -21,7 +22,7 @@ from rlfactory.emulators.sources.direct import DirectSource
 from rlfactory.emulators.sources.kinds import SourceKind
 from rlfactory.emulators.sources.phones import PhonesConfig, phone_source
 from rlfactory.envs.api.errors import EnvironmentFault, InfrastructureError, LimitExceeded, TaskError
-from rlfactory.envs.api.types import EpisodeState, SessionOptions, ToolCall, ToolStatus
+from rlfactory.envs.api.types import CoordinateFrame, EpisodeState, SessionOptions, ToolCall, ToolStatus
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.conformance.__main__ import conform
 from rlfactory.envs.conformance.checks import BEHAVIOURS, Target, examine
@@ -297,6 +298,12 @@ async def test_options_shape_the_observation():
             assert image.width_px * image.height_px <= 100_000
             assert (session.observation.width_px, session.observation.height_px) == (540, 1200)
             assert session.observation.tree_xml == ""
+        options = replace(options, with_image=False, coordinates=CoordinateFrame.IMAGE_PX)
+        async with client.session("bench.file", seed=0, options=options) as session:
+            inside = await session.step([act("tap", coordinate=[image.width_px - 1, image.height_px - 1])])
+            outside = await session.step([act("tap", coordinate=[image.width_px, 0])])
+        assert inside.results[0].status is ToolStatus.OK
+        assert outside.results[0].status is ToolStatus.REJECTED
 
 
 async def test_conformance_over_adb():

@@ -47,7 +47,9 @@ def test_each_way_of_giving_credit_is_one_of_ours() -> None:
     [
         ("actor_rollout_ref.actor.optim.lrr=1", "close: actor_rollout_ref.actor.optim.lr"),
         ("nonsense", "not key=value"),
-        ("hardware=tpu", "hardware/tpu"),
+        ("hardware=tpu", "no hardware 'tpu'; close: "),
+        ("mode=streamin", "no mode 'streamin'; close: streaming"),
+        ("mode=[", "no viable alternative at input '['"),
         ("rlfactory.warm_start.episodes=8", "rlfactory.warm_start.batch=16 must be within 1..8"),
         ("rlfactory.turn_tokens=400", "must be within 1..data.max_response_length=320"),
     ],
