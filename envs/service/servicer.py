@@ -218,12 +218,13 @@ class EnvService:
 
     def _load(self) -> Load:
         manager = self._manager
-        room = 0 if manager.draining else manager.limits.max_sessions - manager.sessions
-        common = {"sessions": manager.sessions, "draining": int(manager.draining)}
+        sessions, draining = manager.sessions, int(manager.draining)
+        room = 0 if draining else manager.limits.max_sessions - sessions
         if manager.pool is None:
-            return Load(free=room, **common)
-        lending = manager.pool.lending
-        return Load(phones=manager.pool.config.phones, free=min(lending.free, room), waiting=lending.waiting, **common)
+            return Load(free=room, sessions=sessions, draining=draining)
+        lending, phones = manager.pool.lending, manager.pool.config.phones
+        free = min(lending.free, room)
+        return Load(phones=phones, free=free, waiting=lending.waiting, sessions=sessions, draining=draining)
 
     async def _write(self, context: Context, data: bytes) -> None:
         try:

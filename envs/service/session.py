@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -63,7 +62,6 @@ SHORT_CHARS: Final = 200
 ALWAYS_THERE: Final = ("phone", "finish")
 """Tools that need no network."""
 OFFLINE: Final = ToolResult(call_id="", name="", status=ToolStatus.ERROR, text="the network does not answer; try again")
-CANONICAL: Final = json.JSONEncoder(sort_keys=True)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -304,9 +302,9 @@ class Session:
         is_new = self._once.is_new(seq)
         if is_new:
             self.require_running()
-        # By its JSON: Python takes 1, 1.0 and True for equal. As a digest: arguments may be large.
-        said = CANONICAL.encode([(each.id, each.name, each.arguments, each.unreadable) for each in calls])
-        fingerprint = hashlib.sha256(said.encode()).digest()
+        # As it is written: Python takes 1, 1.0 and True for equal. As a digest: arguments may be large.
+        said = repr([(each.id, each.name, each.arguments, each.unreadable) for each in calls])
+        fingerprint = hashlib.blake2b(said.encode()).digest()
         if is_new:
             self._said_chars = len(said)
         return await self._once.run(seq, fingerprint, lambda: self._play_or_void(seq, calls, fingerprint))

@@ -111,21 +111,27 @@ class UnderWay:
     def hold(self, size_bytes: int) -> Held:
         """Count a request of so many bytes for a block, unless there are too many."""
         tenant = TENANT.get()
-        part = PART_OF_LARGE if size_bytes > SMALL_BYTES else 1
         refusal = None
-        for under_way, most, name in (
-            (self.bytes.total(), self._max_bytes, "max_under_way_bytes"),
-            (self.bytes[tenant], self._max_of_tenant, "this tenant's quota of under_way_bytes"),
-        ):
-            if under_way + size_bytes > part * most:
-                refusal = (
-                    f"{under_way} bytes of requests are under way, and this one has {size_bytes}; {name} is {most}"
-                )
-        return Held(self.bytes, tenant, 0 if refusal else size_bytes, LimitExceeded(refusal) if refusal else None)
+        if not self._fits(self.bytes[tenant], size_bytes, self._max_of_tenant):
+            refusal = LimitExceeded(
+                f"{self.bytes[tenant]} bytes of requests are under way, and this one has {size_bytes}; "
+                f"this tenant's quota of under_way_bytes is {self._max_of_tenant}"
+            )
+        elif not self._fits(self.bytes.total(), size_bytes, self._max_bytes):
+            refusal = LimitExceeded(
+                f"{self.bytes.total()} bytes of requests are under way, and this one has {size_bytes}; "
+                f"max_under_way_bytes is {self._max_bytes}"
+            )
+        return Held(self.bytes, tenant, 0 if refusal else size_bytes, refusal)
+
+    @staticmethod
+    def _fits(under_way_bytes: int, size_bytes: int, most: int) -> bool:
+        part = PART_OF_LARGE if size_bytes > SMALL_BYTES else 1
+        return under_way_bytes + size_bytes <= part * most
 
 
 class Held:
-    """A request that is counted until a block and all of its steps have ended."""
+    """A request that is counted until a block and all of its steps have ended: each of them begins and ends."""
 
     def __init__(self, counted: Counter[str], tenant: str, size_bytes: int, refusal: LimitExceeded | None) -> None:
         self.refusal = refusal
@@ -137,18 +143,16 @@ class Held:
 
     def __enter__(self) -> Self:
         self._counted[self._tenant] += self._size_bytes
-        self._users += 1
+        self.begin()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end()
+        self.end()
 
-    def until(self, step: asyncio.Task[Answer]) -> None:
-        """Count it until this has ended, too."""
+    def begin(self) -> None:
         self._users += 1
-        step.add_done_callback(self._end)
 
-    def _end(self, _: object = None) -> None:
+    def end(self) -> None:
         self._users -= 1
         if not self._users:
             self._counted[self._tenant] -= self._size_bytes
@@ -315,14 +319,15 @@ class StepStream:
         step = self._answer(numbered.step) if refusal is None else _refused(refusal)
         task = asyncio.create_task(step, name="step of a stream")
         self._tasks[task] = numbered.number
-        held.until(task)
-        task.add_done_callback(self._ended)
+        held.begin()
+        task.add_done_callback(partial(self._ended, held))
 
     def _too_large(self, numbered: pb.NumberedStep) -> LimitExceeded | None:
         size, limit = numbered.ByteSize(), self._max_request_bytes
         return LimitExceeded(f"the step has {size} bytes; max_request_bytes is {limit}") if size > limit else None
 
-    def _ended(self, task: asyncio.Task[Answer]) -> None:
+    def _ended(self, held: Held, task: asyncio.Task[Answer]) -> None:
+        held.end()
         number = self._tasks.pop(task, None)
         if number is None:
             self._places.release()

@@ -5,6 +5,7 @@ A large answer is serialized once and never copied: messages are put together fr
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
@@ -83,6 +84,7 @@ def same(source: object, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(source, name) for name in names}
 
 
+_READ_JSON: Final = json.JSONDecoder().decode
 MAX_ARGUMENTS_BYTES: Final = 1 << 20
 """Of one step. Longer ones are cut by clients, and rejected as the model's mistake."""
 TOO_LONG: Final = f" (longer than {MAX_ARGUMENTS_BYTES} bytes, the calls of a step are cut)"
@@ -237,7 +239,7 @@ def _call_from_pb(message: pb.ToolCall, index: int, *, too_many: bool) -> ToolCa
 def _json_object(text: str) -> Mapping[str, JSON]:
     """Raises: TaskError: not a JSON object."""
     try:
-        value = json.loads(text) if text else {}
+        value = _READ_JSON(text) if text else {}
     except (ValueError, RecursionError) as error:
         raise TaskError(f"arguments are not JSON: {error}") from None
     if not isinstance(value, dict):
@@ -356,11 +358,16 @@ class Answer(NamedTuple):
 
 def outcomes(answers: Sequence[tuple[int, Answer]], load: Load) -> bytes:
     """Return the StepsResponse of numbered answers, and how busy the service is after them."""
-    pieces = [pb.StepsResponse(load=pb.Load(**same(load, LOAD))).SerializeToString()]
+    pieces = [_load_bytes(load)]
     for number, answer in answers:
         head = _NUMBER + _varint(number) + (_STATUS if answer.failed else _RESPONSE) + _varint(answer.size_bytes)
         pieces += (_OUTCOMES, _varint(len(head) + answer.size_bytes), head, *answer.parts)
     return b"".join(pieces)
+
+
+@functools.lru_cache
+def _load_bytes(load: Load) -> bytes:
+    return pb.StepsResponse(load=pb.Load(**same(load, LOAD))).SerializeToString()
 
 
 def load_from_pb(message: pb.Load) -> Load:
