@@ -367,7 +367,7 @@ def outcomes(answers: Sequence[tuple[int, Answer]], load: Load) -> bytes:
 
 @functools.lru_cache
 def _load_bytes(load: Load) -> bytes:
-    return pb.StepsResponse(load=pb.Load(**same(load, LOAD))).SerializeToString()
+    return serialized(pb.StepsResponse(load=pb.Load(**same(load, LOAD))))
 
 
 def load_from_pb(message: pb.Load) -> Load:
