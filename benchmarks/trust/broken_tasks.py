@@ -86,6 +86,11 @@ class TakesAnything(Sum):
         return (Check(name="there is an answer", holds=bool(outcome.answer)),)
 
 
+class TakesPart(Sum):
+    def checks(self, outcome: Outcome) -> Sequence[Check]:
+        return (Check(name="the sum is in it", holds=str(self.answer) in outcome.answer),)
+
+
 class TakesNothing(Sum):
     def checks(self, outcome: Outcome) -> Sequence[Check]:
         return (Check(name="it is finished", holds=outcome.finished),)
@@ -206,12 +211,36 @@ class ForgetsToAllow(Switch):
         return ("foreground",)
 
 
+class AllowsAll(Switch):
+    def allowed(self) -> Sequence[str]:
+        return ("*",)
+
+
+class HalfDone(Switch):
+    """Its goal asks for two things, and its verdict for one."""
+
+    @property
+    def goal(self) -> str:
+        return f"Turn Wi-Fi and the dark theme on ({self.number}, {self.split})."
+
+    def allowed(self) -> Sequence[str]:
+        return *super().allowed(), "settings/secure/ui_night_mode"
+
+    async def solve(self, ui: UiDriver) -> None:
+        await ui.tap("Wi-Fi")
+        await ui.open("Settings")
+        await ui.tap("Display")
+        await ui.tap("Dark theme")
+        await ui.finish()
+
+
 _BROKEN: Final[Sequence[tuple[type[Any], str]]] = (
     (SameGoals, "splits"),
     (FewDraws, "variety"),
     (FewAnswers, "no constant answer"),
     (FewWorlds, "sightless"),
     (TakesAnything, "no constant answer"),
+    (TakesPart, "mutants"),
     (TakesNothing, "idle"),
     (Unlike, "drawn alike"),
     (Unfilled, "described"),
@@ -228,6 +257,8 @@ _BROKEN: Final[Sequence[tuple[type[Any], str]]] = (
     (Switch, "blind"),
     (AlreadyDone, "idle"),
     (ForgetsToAllow, "oracle"),
+    (AllowsAll, "damage"),
+    (HalfDone, "mutants"),
 )
 _NAMED: Final = [
     (variant(base, f"broken.{base.__name__.lower()}", description=base.__name__), check) for base, check in _BROKEN

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from benchmarks.trust.check import Check, Finding, Size, in_processes
-from benchmarks.trust.mutants import goals
+from benchmarks.trust.mutants import SUITES, goals
 from benchmarks.trust.plans import plan_of
 from benchmarks.trust.stage import Stage
 from rlfactory.emulators.device.ui import UiNode
@@ -242,7 +242,7 @@ def _walked(case: tuple[str, int, Split, int]) -> tuple[int, list[str]]:
 
 def run(size: Size) -> Finding:
     registry = default_registry()
-    first = {name: (name, seed, split) for name, seed, split in reversed(goals(registry))}
+    first = {name: (name, seed, split) for name, seed, split in reversed(goals(registry, (*SUITES, "steps")))}
     cases = size.share(CONTROLS_PER_SAMPLE).of(sorted(first.values()))
     limit = CONTROLS_PER_SAMPLE if size.sample else 0
     found = in_processes(_walked, [(*case, limit) for case in cases])

@@ -3,7 +3,7 @@ undone, another goal's, or more than asked. Whether a mutant fulfils the goal fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
@@ -30,7 +30,7 @@ from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
 
-SUITES: Final = ("phone", "mixed")
+SUITES: Final = ("phone", "mixed", "tiny")
 SEEDS: Final = 3
 """Goals of each template and split."""
 SAMPLED_PER_GOAL: Final = 12
@@ -209,9 +209,9 @@ def try_goal(case: tuple[str, int, Split, Size]) -> tuple[Tally, list[str]]:
     return tally, faults
 
 
-def goals(registry: TaskRegistry) -> list[tuple[str, int, Split]]:
+def goals(registry: TaskRegistry, suites: Sequence[str] = SUITES) -> list[tuple[str, int, Split]]:
     """Return (template, seed, split) of what is tried, seed by seed."""
-    templates = [task for task in registry if task.suite in SUITES]
+    templates = [task for task in registry if task.suite in suites]
     return [(task.name, seed, split) for seed in range(SEEDS) for task in templates for split in task.splits]
 
 

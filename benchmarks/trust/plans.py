@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from benchmarks.trust.things import Alarm, File, Missing, Person, Shown, Stopwatch, Thing, Timer, Value
@@ -12,7 +12,7 @@ from rlfactory.emulators.simulator.apps.clock.data import load_stopwatch
 from rlfactory.emulators.simulator.phone import Phone
 from rlfactory.envs.tasks.mixed import both, querying, searching
 from rlfactory.envs.tasks.mixed.base import MixedTask
-from rlfactory.envs.tasks.phone import clock, compound, contacts, files, notes, preferences, settings
+from rlfactory.envs.tasks.phone import clock, compound, contacts, files, notes, preferences, settings, steps, tiny
 from rlfactory.envs.tasks.phone.pools import Person as Someone
 from rlfactory.envs.tasks.phone.reading import NOTES_FOLDER
 from rlfactory.envs.tasks.phone.seeding import SeedAlarm
@@ -98,7 +98,7 @@ class Plan:
 
 def plan_of(task: Task, phone: Phone) -> Plan | None:
     """Return what fulfils this goal on a phone that was set up for it; None: nobody has written that down."""
-    for part in (_clock, _contacts, _files, _notes, _settings, _compound, _mixed):
+    for part in (_clock, _contacts, _files, _notes, _settings, _compound, _mixed, _steps, _tiny):
         plan = part(task, phone)
         if plan is not None:
             return plan
@@ -345,3 +345,37 @@ def _mixed(task: Task, phone: Phone) -> Plan | None:
         case _:
             return None
     return Plan(acts=(Act(tuple(before), (thing,)),), bystanders=tuple(person(each) for each in task.contacts))
+
+
+def _steps(task: Task, phone: Phone) -> Plan | None:
+    if not isinstance(task, steps.StepsTask):
+        return None
+    acts: list[Act] = []
+    for (kind, index), want, start in zip(task.controls, task.wanted, task.start, strict=True):
+        match kind:
+            case steps.Kind.THEME:
+                acts += changes(phone, {"secure/ui_night_mode": 2 if want else 1})
+                continue
+            case steps.Kind.ALARM:
+                before: Thing = Alarm(time=task.looks.times[index], on=start)
+                after: Thing = Alarm(time=task.looks.times[index], on=want)
+            case steps.Kind.STAR:
+                who = Person(name=task.looks.people[index], number=f"415-555-010{index}")
+                before, after = replace(who, starred=start), replace(who, starred=want)
+            case steps.Kind.FILE:
+                if start:
+                    acts.append(Act(gone=(File(path=f"Download/{task.looks.files[index]}", text="gone soon\n"),)))
+                continue
+        if want != start:
+            acts.append(Act((before,), (after,)))
+    return Plan(acts=tuple(acts))
+
+
+def _tiny(task: Task, phone: Phone) -> Plan | None:
+    if not isinstance(task, tiny.KnobTask):
+        return None
+    knob, on = task.knob, task.wanted
+    values: dict[str, object] = {knob.key: knob.on if on else knob.off}
+    looks = {look.key: was for look, was in zip(task.looks, task.look, strict=True)}
+    values |= {each.key: not on and looks.get(each.key, True) for each in knob.takes}
+    return Plan(acts=changes(phone, {key.removeprefix("settings/"): value for key, value in values.items()}))

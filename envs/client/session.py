@@ -52,6 +52,8 @@ class Session:
         self.seq: int = parent.seq if parent else 0
         """The seq of the last step."""
         self.reward: Reward = parent.reward if parent else Reward()
+        self.last_hash: str = parent.last_hash if parent else ""
+        """Of the phone's state after the last step; "" in text-only tasks."""
         self.gained = 0.0
         """What the last step raised the total by."""
         self.state: EpisodeState = parent.state if parent else EpisodeState.RUNNING
@@ -134,6 +136,7 @@ class Session:
         self.seq += 1
         self.gained = result.reward.total - self.reward.total
         self.observation, self.reward, self.state = result.observation, result.reward, result.state
+        self.last_hash = result.state_hash
         return result
 
     async def fork(self, n: int) -> tuple[Session, ...]:

@@ -15,11 +15,13 @@ from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Task
 from rlfactory.envs.tasks.validation.finding import Finding, Level, Rule, Status, ValidationPolicy, read_policy
 from rlfactory.envs.tasks.validation.played import PLAYED, Case
+from rlfactory.envs.tasks.validation.spoiled import SPOILED
 from rlfactory.envs.tasks.validation.static import STATIC, drawing
 
 __all__ = ["RULES", "Chosen", "Finding", "Level", "Status", "Validation", "ValidationPolicy", "chosen", "read_policy"]
 
-RULES: Final[Sequence[Rule]] = (*(rule for rule, _ in STATIC), *(rule for rule, _ in PLAYED))
+ALL_PLAYED: Final = (*PLAYED, *SPOILED)
+RULES: Final[Sequence[Rule]] = (*(rule for rule, _ in STATIC), *(rule for rule, _ in ALL_PLAYED))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,7 +94,7 @@ class Validation:
         return findings
 
     async def _played(self, template: type[Task], clients: tuple[EnvClient, EnvClient] | None) -> list[Finding]:
-        wanted = [(rule, check) for rule, check in PLAYED if rule.level in self.levels]
+        wanted = [(rule, check) for rule, check in ALL_PLAYED if rule.level in self.levels]
         if not wanted or clients is None:
             return []
         client, other = clients

@@ -52,7 +52,7 @@ async def validate(config: ValidateConfig, *, quiet: bool = False) -> list[Findi
     """
     wanted = chosen(config.targets)
     policy = read_policy(config.policy)
-    phones = AT_ONCE // 2 + 1 if any(task.needs_device for task in wanted.templates) else 0
+    phones = AT_ONCE + 2 if any(task.needs_device for task in wanted.templates) else 0
     bar = Progress(
         *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()),
         console=Console(stderr=True),

@@ -9,18 +9,17 @@ Splits differ in the people, times and files that the pages show.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from itertools import groupby
 from typing import ClassVar, Final, Self
 
 from rlfactory.emulators.device.device import Device
-from rlfactory.emulators.device.state import DeviceState
 from rlfactory.envs.api.types import Split
-from rlfactory.envs.tasks.phone.base import literal, run
+from rlfactory.envs.tasks.phone.base import Want, run, setting_is
 from rlfactory.envs.tasks.phone.flows import contacts as contact_flows
 from rlfactory.envs.tasks.phone.flows import files as file_flows
 from rlfactory.envs.tasks.phone.flows.common import SETTINGS
@@ -28,6 +27,7 @@ from rlfactory.envs.tasks.phone.pools import Person
 from rlfactory.envs.tasks.phone.seeding import CLOCK, SeedAlarm, SeedFile, seed_alarms, seed_contacts, seed_files
 from rlfactory.envs.tasks.phone.times import Time
 from rlfactory.envs.tasks.phone.tiny import DARK_THEME
+from rlfactory.envs.tasks.phone.wants import alarm_is, contact_starred, file_gone
 from rlfactory.envs.tasks.task import Check, Outcome, Task, variant
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
@@ -131,13 +131,18 @@ class StepsTask(Task):
         await run(device, shell, timeout_s=timeout_s)
 
     def checks(self, outcome: Outcome) -> Sequence[Check]:
-        return tuple(
-            Check(name=self._words(control, on), holds=self._is_on(control, outcome.state) == on)
-            for control, on in zip(self.controls, self.wanted, strict=True)
-        )
+        return tuple(Check(name=each.name, holds=each.holds(outcome.initial, outcome.state)) for each in self._wants)
 
     def allowed(self) -> Sequence[str]:
-        return tuple(literal(self._key(control)) for control in self.controls)
+        return tuple(key for each in self._wants for key in each.keys)
+
+    @cached_property
+    def _wants(self) -> Sequence[Want]:
+        """One for each control: it is as wanted, and what it belongs to is else as it was."""
+        return tuple(
+            replace(self._want(control, on), name=self._words(control, on))
+            for control, on in zip(self.controls, self.wanted, strict=True)
+        )
 
     async def solve(self, ui: UiDriver) -> None:
         wrong = [
@@ -188,28 +193,16 @@ class StepsTask(Task):
             case (_, index):
                 return f"{self.looks.files[index]} deleted"
 
-    def _key(self, control: Control) -> str:
+    def _want(self, control: Control, on: bool) -> Want:
         match control:
             case (Kind.THEME, _):
-                return DARK_THEME.key
+                return setting_is(DARK_THEME.key, DARK_THEME.on if on else DARK_THEME.off)
             case (Kind.ALARM, index):
-                return f"alarms/{self.looks.times[index]}/"
+                return alarm_is(self.looks.times[index], "", on=on)
             case (Kind.STAR, index):
-                return f"contacts/{self.looks.people[index]}"
+                return contact_starred(self.looks.people[index], on=on)
             case (_, index):
-                return f"files/{FOLDER}/{self.looks.files[index]}"
-
-    def _is_on(self, control: Control, state: DeviceState) -> bool | None:
-        """Tell whether it is on, starred or there; None where what it is of has gone."""
-        value = state.get(self._key(control))
-        match control[0]:
-            case Kind.FILE:
-                return value is not None
-            case Kind.THEME:
-                return value == DARK_THEME.on
-            case kind:
-                field = "on" if kind is Kind.ALARM else "starred"
-                return None if value is None else bool(json.loads(value)[field])
+                return file_gone(f"files/{FOLDER}/{self.looks.files[index]}")
 
 
 _THEME: Final[Control] = (Kind.THEME, 0)

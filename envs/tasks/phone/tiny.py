@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final, Self
 from rlfactory.emulators.device.device import Device, Tap
 from rlfactory.envs.api.types import Split
 from rlfactory.envs.tasks.phone.base import run
+from rlfactory.envs.tasks.phone.wants import OFF_IN_THE_AIR
 from rlfactory.envs.tasks.task import Check, Outcome, Task, variant
 from rlfactory.envs.tasks.ui_driver import UiDriver
 from rlfactory.envs.tasks.wordings import draw_wording, split_of
@@ -41,6 +42,7 @@ class Knob:
     turn_off: str
     on: str = "1"
     """What the state says when it is on."""
+    off: str = "0"
     takes: tuple[Knob, ...] = ()
     """What it takes with it."""
 
@@ -50,7 +52,9 @@ class Knob:
 
 def _setting(name: str, namespace: str, key: str, *, on: str = "1", off: str = "0") -> Knob:
     put = f"settings put {namespace} {key}"
-    return Knob(name=name, key=f"settings/{namespace}/{key}", turn_on=f"{put} {on}", turn_off=f"{put} {off}", on=on)
+    return Knob(
+        name=name, key=f"settings/{namespace}/{key}", turn_on=f"{put} {on}", turn_off=f"{put} {off}", on=on, off=off
+    )
 
 
 WIFI = Knob(name="Wi-Fi", key="settings/global/wifi_on", turn_on="svc wifi enable", turn_off="svc wifi disable")
@@ -129,13 +133,15 @@ class KnobTask(Task):
 
     def checks(self, outcome: Outcome) -> Sequence[Check]:
         """The knob is as wanted, and what it takes with it is off, or back as it was before."""
-        is_on = outcome.state.get(self.knob.key) == self.knob.on
-        knob = Check(name=f"{self.knob.name} is {'on' if self.wanted else 'off'}", holds=is_on == self.wanted)
+        is_on = {self.knob: self.wanted}
         looks = {look.key: on for look, on in zip(self.looks, self.look, strict=True)}
-        taken = {each: not self.wanted and looks.get(each.key, True) for each in self.knob.takes}
-        return knob, *(
-            Check(name=f"{each.name} is {'on' if on else 'off'}", holds=(outcome.state.get(each.key) == each.on) == on)
-            for each, on in taken.items()
+        is_on |= {each: not self.wanted and looks.get(each.key, True) for each in self.knob.takes}
+        return tuple(
+            Check(
+                name=f"{knob.name} is {'on' if on else 'off'}",
+                holds=outcome.state.get(knob.key) in ((knob.on,) if on else OFF_IN_THE_AIR.get(knob.key, (knob.off,))),
+            )
+            for knob, on in is_on.items()
         )
 
     def allowed(self) -> Sequence[str]:

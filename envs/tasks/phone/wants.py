@@ -123,6 +123,17 @@ def contact_changed(old: Person, new: Person) -> Want:
     return Want(name=name, keys=_contact_keys(*names), holds=holds)
 
 
+def contact_starred(name: str, *, on: bool) -> Want:
+    """A contact that is there is starred, or not, and else as it was."""
+    key = f"contacts/{name}"
+
+    def holds(before: DeviceState, after: DeviceState) -> bool:
+        both = key in before and key in after
+        return both and {**_fields(before[key]), "starred": on} == _fields(after[key])
+
+    return Want(name=f"{name} {'starred' if on else 'not starred'}", keys=(literal(key),), holds=holds)
+
+
 # --- Clock -----------------------------------------------------------------------------------------------------------
 
 _AS_NEW: Final = {"days": 0, "vibrate": True, "sound": "default"}
@@ -240,6 +251,11 @@ def file_removed(key: str) -> Want:
         return key in before and key not in after
 
     return Want(name=f"{key.rpartition('/')[2]} is gone", keys=(literal(key),), holds=holds)
+
+
+def file_gone(key: str) -> Want:
+    """It is not there, whether it was or not."""
+    return Want(name=f"{key} is not there", keys=(literal(key),), holds=lambda before, after: key not in after)
 
 
 def file_moved(key: str, to: str) -> Want:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 
@@ -13,7 +14,9 @@ from rlfactory.envs.api.types import SessionOptions, Split
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.client.oracle import play
 from rlfactory.envs.tasks.phone.steps import STEPS_TASKS, StepsTask
+from rlfactory.envs.tasks.phone.tiny import TINY_TASKS, KnobTask
 from rlfactory.envs.tasks.registry import TaskRegistry
+from rlfactory.envs.tasks.task import Outcome
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
 REGISTRY = TaskRegistry(STEPS_TASKS)
@@ -75,3 +78,35 @@ def test_splits_show_other_people_times_and_files() -> None:
     # Pages of two kinds; which of a page's controls come first differs, or moves that won once would win again.
     assert len({tuple(sorted(each.times)) for each in told["train"]}) == 2
     assert len({each.times for each in told["train"]}) == 2 * 6
+
+
+def test_what_a_control_belongs_to_stays_as_it_was() -> None:
+    task = drawn("steps.turns8_decisions4", 0)
+    people, times = task.looks.people[:1], task.looks.times
+
+    def state(on: tuple[bool, ...], **others: object) -> dict[str, str]:
+        records: dict[str, dict[str, object]] = {f"contacts/{people[0]}": {"starred": on[-1]}}
+        records |= {f"alarms/{time}/": {"on": is_on, "days": 0} for time, is_on in zip(times, on, strict=False)}
+        return {key: json.dumps({**fields, **others}) for key, fields in records.items()}
+
+    def won(after: dict[str, str]) -> bool:
+        outcome = Outcome(state=after, initial=state(task.start), finished=True, claimed_success=True, answer="")
+        return all(check.holds for check in task.checks(outcome))
+
+    done = state(task.wanted)
+    assert won(done)
+    changed = state(task.wanted, company="Acme", vibrate=False)
+    assert [key for key in done if won({**done, key: changed[key]})] == []
+
+
+def test_wifi_that_is_on_in_airplane_mode_is_on() -> None:
+    registry = TaskRegistry(TINY_TASKS)
+    tasks = [registry.draw("tiny.airplane", seed=seed, split="train") for seed in range(20)]
+    task = next(task for task in tasks if isinstance(task, KnobTask) and task.wanted)
+    values = {"airplane_mode_on": "1", "bluetooth_on": "0"}
+    holding = {}
+    for wifi in "0123":
+        state = {f"settings/global/{key}": value for key, value in {**values, "wifi_on": wifi}.items()}
+        outcome = Outcome(state=state, initial={}, finished=True, claimed_success=True, answer="")
+        holding[wifi] = all(check.holds for check in task.checks(outcome))
+    assert holding == {"0": True, "1": False, "2": False, "3": True}

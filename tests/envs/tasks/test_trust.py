@@ -20,7 +20,7 @@ from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.task import Outcome
 
 REGISTRY = default_registry()
-GOALS = ("clock.move_alarm", "contacts.change_number", "compound.wifi_off_and_alarm", "notes.append", "files.move")
+GOALS = ("clock.move_alarm", "contacts.change_number", "compound.wifi_off_and_alarm", "tiny.dialog", "files.move")
 
 
 @pytest.mark.parametrize("name", GOALS)
@@ -37,8 +37,9 @@ def test_another_way_that_a_person_would_take_is_accepted(name: str) -> None:
     assert tried >= alternatives.CASES_PER_SAMPLE
 
 
-def test_whatever_a_control_changes_after_the_goal_spoils_the_verdict() -> None:
-    found = damage.walk(REGISTRY.draw("contacts.delete", seed=0, split="train"), limit=120)
+@pytest.mark.parametrize("name", ["contacts.delete", "steps.turns16_decisions4"])
+def test_whatever_a_control_changes_after_the_goal_spoils_the_verdict(name: str) -> None:
+    found = damage.walk(REGISTRY.draw(name, seed=0, split="train"), limit=60)
     assert isinstance(found, damage.Walk), found
     assert found.faults == []
     assert found.tried > 0
