@@ -28,8 +28,18 @@ OTHERS: Final = 3
 """Services that may fail to begin a session before the last failure is told."""
 LOOKED_AT: Final = 8
 """Services drawn at random, of which the first two that can be asked are compared; all where there are not two."""
+ABOUT: Final = 1
+"""Sessions by which two services are as free as each other: one may end while we choose."""
 FRESH_S: Final = 2.0
 """What a service said itself is not replaced for so long by what a directory has of it, which may be older."""
+
+
+def freer(one: Connection, other: Connection) -> Connection:
+    """Return the one with more room. Of two about as free, that which had fewer sessions of ours: else a host whose
+    processor others use less would always be the first to have room again, and get most episodes."""
+    if abs(one.room - other.room) <= ABOUT:
+        return one if (one.begun, -one.room) <= (other.begun, -other.room) else other
+    return one if one.room > other.room else other
 
 
 class Hosts:
@@ -156,10 +166,7 @@ class Hosts:
                     raise
 
     def _chosen(self) -> Connection | None:
-        """Return the freer of two drawn at random, of those with free phones if any have; None: nobody can be asked.
-
-        Of two that are as free, that which had fewer sessions of ours.
-        """
+        """Return the freer of two drawn at random, of those with free phones if any have; None: nobody can be asked."""
         now_s, every = time.monotonic(), tuple(self._connections.values())
         drawn = [each for each in random.sample(every, min(LOOKED_AT, len(every))) if self._able(each, now_s)]
         drawn = [each for each in drawn if each.free > 0]
@@ -167,7 +174,7 @@ class Hosts:
             able = [each for each in every if self._able(each, now_s)]
             drawn = [each for each in able if each.free > 0] or [each for each in able if each.room > 0] or able
             random.shuffle(drawn)
-        return max(drawn[:2], key=lambda each: (each.room, -each.begun), default=None)
+        return freer(drawn[0], drawn[1]) if len(drawn) > 1 else next(iter(drawn), None)
 
     def _able(self, connection: Connection, now_s: float) -> bool:
         avoided = self._avoided.get(connection, 0.0) > now_s

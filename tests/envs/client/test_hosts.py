@@ -17,6 +17,8 @@ from rlfactory.envs.api.errors import InfrastructureError, LimitExceeded, TaskEr
 from rlfactory.envs.api.types import ToolCall
 from rlfactory.envs.client import ClientConfig, EnvClient
 from rlfactory.envs.client.addresses import Dns, Found
+from rlfactory.envs.client.connection import Connection
+from rlfactory.envs.client.hosts import freer
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.wire.load import LOAD_KEY, Load, load_in, load_out
@@ -214,3 +216,11 @@ def test_loads_come_back_as_they_were_sent(load):
 def test_what_is_no_load_is_ignored(text):
     known = load_in([(LOAD_KEY, text)])
     assert known is None or load_out(known)[1].split() == [str(int(each)) for each in text.split()[:5]]
+
+
+def test_of_two_about_as_free_the_one_with_fewer_of_our_sessions_is_chosen():
+    quick, slow = (Connection(name, config=ClientConfig(), trust=ClientTrust()) for name in ("quick:1", "slow:1"))
+    quick.begun, slow.begun = 9, 5
+    for sessions, chosen in ((2, slow), (3, slow), (4, quick)):
+        quick.load, slow.load = Load(phones=4, free=2, sessions=2), Load(phones=4, sessions=sessions)
+        assert freer(quick, slow) is freer(slow, quick) is chosen
