@@ -154,6 +154,7 @@ TABLE: Final[Mapping[Look, Mapping[str, Values]]] = {
     },
     looks.asked_of_service: {
         "rlfactory.service.ray": (False, True),
+        "rlfactory.service.node_resource": ("", "phones"),
         "rlfactory.service.questions": ("", "nq.jsonl"),
         "rlfactory.service.search_index": ("", "wiki"),
         "rlfactory.service.text2sql": ("", "spider"),

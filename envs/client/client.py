@@ -42,7 +42,7 @@ from rlfactory.envs.api.types import (
 )
 from rlfactory.envs.client.addresses import Addresses, addresses_of
 from rlfactory.envs.client.config import ClientConfig, RetryPolicy
-from rlfactory.envs.client.connection import Connection, NoAnswer
+from rlfactory.envs.client.connection import Connection, NoAnswer, closing_is_failure
 from rlfactory.envs.client.hosts import Hosts
 from rlfactory.envs.client.ray_cluster import SCHEME, RayAddresses
 from rlfactory.envs.client.session import Session
@@ -257,6 +257,11 @@ class EnvClient:
         """The addresses of the services that sessions may begin at just now."""
         return tuple(each.address for each in self._hosts.open_ones())
 
+    @property
+    def phones(self) -> int:
+        """How many phones the services have at which sessions may begin just now, as of their last answers."""
+        return sum(each.load.phones for each in self._hosts.open_ones() if not each.load.draining)
+
     async def status(self) -> ServiceStatus:
         """Return the state of the service; of several services together, those that answer."""
         return together(tuple((await self.statuses()).values()))
@@ -310,7 +315,11 @@ class EnvClient:
 
     async def _events(self, home: Connection, stream: Any) -> AsyncIterator[WatchEvent]:
         try:
-            async for event in stream:
+            while True:
+                with closing_is_failure():
+                    event = await stream.read()
+                if event is grpc.aio.EOF:
+                    return
                 yield WatchEvent(
                     **convert.same(event, _EVENT_FIELDS), kind=convert.enumerator(pb.EventKind, event.kind)
                 )

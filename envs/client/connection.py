@@ -16,7 +16,7 @@ import grpc
 from rlfactory.envs.api import tracing
 from rlfactory.envs.api.errors import InfrastructureError, ProtocolMismatch, RLFactoryError
 from rlfactory.envs.client.config import ClientConfig
-from rlfactory.envs.client.steps import StepCalls
+from rlfactory.envs.client.steps import StepCalls, failure
 from rlfactory.envs.wire import handshake
 from rlfactory.envs.wire.faults import from_metadata
 from rlfactory.envs.wire.load import Load, load_in
@@ -194,7 +194,8 @@ class Connection:
         begin = getattr(self.stub(), method) if isinstance(method, str) else method
         number = self._asked = self._asked + 1
         call = begin(request, timeout=timeout_s, metadata=self._traced())
-        answer = await call
+        with closing_is_failure():
+            answer = await call
         if isinstance(call, grpc.aio.UnaryUnaryCall) and (load := load_in(await call.trailing_metadata())):
             self._heard(load)
         self._answered = max(self._answered, number)
@@ -216,6 +217,18 @@ class Connection:
                 f"environment service at {self.address} speaks another version of envs.v1: {message}"
             )
         return NoAnswer(self.gone or f"environment service at {self.address}: {error.code().name}: {message}")
+
+
+@contextmanager
+def closing_is_failure() -> Iterator[None]:
+    """Raise AioRpcError where gRPC raises CancelledError of a call whose channel was closed: the caller goes on."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise failure(grpc.StatusCode.CANCELLED, "the connection was closed") from None
 
 
 class NoAnswer(InfrastructureError):

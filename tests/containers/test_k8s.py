@@ -1,4 +1,4 @@
-"""The manifests for Kubernetes: they parse, name images of ours, and run commands that exist."""
+"""The manifests for Kubernetes: they are what Kubernetes takes, name images of ours, and run commands that exist."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import json
 import shlex
 from pathlib import Path
 
+import kubernetes_validate
 import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+KUBERNETES = "1.32"
 MANIFESTS = sorted((ROOT / "containers" / "k8s").glob("*.yaml"))
 
 
@@ -20,16 +22,26 @@ def pods(content):
     return [group["template"]["spec"] for group in groups]
 
 
+def valid(content):
+    """Return what Kubernetes takes. Of KubeRay's own kinds no schema is at hand, of the pods in them there is."""
+    kubernetes_validate.validate(content, KUBERNETES, strict=True)
+    return content
+
+
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
 def test_a_manifest_runs_images_of_ours_with_limits_and_no_account(path):
     content = yaml.safe_load(path.read_text())
-    assert content["apiVersion"] == "ray.io/v1"
+    if content["apiVersion"] != "ray.io/v1":
+        valid(content)
+        return
     for pod in pods(content):
+        valid({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "one"}, "spec": pod})
         assert pod["automountServiceAccountToken"] is False
         for container in pod["containers"]:
             name = container["image"].partition(":")[0].removeprefix("rlfactory-")
             assert (ROOT / "containers" / name / "Dockerfile").exists()
             assert container["resources"]["limits"]["memory"] == container["resources"]["requests"]["memory"]
+            assert {"name": "runs", "mountPath": "/runs"} in container["volumeMounts"], "workers write episodes there"
 
 
 def test_the_cluster_is_of_the_version_that_is_installed():
@@ -42,10 +54,13 @@ def test_the_cluster_is_of_the_version_that_is_installed():
 
 @pytest.mark.train
 def test_the_training_composes():
+    from rlfactory.trainer.run.local_service import ServiceConfig
     from rlfactory.trainer.run.recipe import compose_recipe
 
     content = yaml.safe_load((ROOT / "containers/k8s/train.yaml").read_text())
     words = shlex.split(content["spec"]["entrypoint"])
     assert words[:2] == ["rlfactory", "train"]
+    assert words[words.index("--runs") + 1] == "/runs"
     config = compose_recipe(words[2], [word for word in words[3:] if "=" in word])
-    assert config.rlfactory.service.ray
+    asked = ServiceConfig.from_config(config.rlfactory.service, cluster="auto").arguments()
+    assert asked[asked.index("--node-resource") + 1] == "phones", "not on the head, and not beside GPUs"

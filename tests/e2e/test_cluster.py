@@ -14,7 +14,15 @@ import pytest
 
 from rlfactory.envs.api.errors import RLFactoryError
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.client.ray_cluster import DIRECTORY, NAMESPACE, Listing, answer, connect, directory
+from rlfactory.envs.client.ray_cluster import (
+    DIRECTORY,
+    NAMESPACE,
+    SERVER_NAME,
+    Listing,
+    answer,
+    connect,
+    directory,
+)
 from rlfactory.envs.cluster.directory import Directory
 from rlfactory.envs.cluster.host import START_S, Host, version
 from rlfactory.envs.cluster.run import new_credentials
@@ -23,9 +31,13 @@ ray = pytest.importorskip("ray")
 pytestmark = [pytest.mark.train, pytest.mark.training, pytest.mark.timeout(300)]
 
 
-async def run(*arguments: str) -> tuple[int, str, str]:
+IMPATIENT = "from rlfactory.envs.cluster import fleet; fleet.PLACE_S = 10; from rlfactory.cli import main; main()"
+"""The command line, which would give Ray a minute to place a service."""
+
+
+async def run(*arguments: str, program: tuple[str, str] = ("-m", "rlfactory")) -> tuple[int, str, str]:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "rlfactory", *arguments), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        *(sys.executable, *program, *arguments), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     out, err = await process.communicate()
     return process.returncode or 0, out.decode(), err.decode()
@@ -57,16 +69,16 @@ async def until_listed(hosts: set[str], *, fresh: bool = False) -> Listing:
         await asyncio.sleep(0.1)
 
 
-async def said_wrong(*arguments: str) -> str:
+async def said_wrong(*arguments: str, program: tuple[str, str] = ("-m", "rlfactory")) -> str:
     """Run a command that fails, and return the one line that it says."""
-    code, _, err = await run(*arguments)
+    code, _, err = await run(*arguments, program=program)
     assert code != 0
     assert "Traceback" not in err
     (line,) = err.strip().splitlines()
     return line
 
 
-async def test_a_cluster_serves_and_leaves_nothing_behind(cluster, program, eventually):
+async def test_a_cluster_serves_and_leaves_nothing_behind(cluster, program, eventually, tmp_path):
     serve = ("serve", "--ray", "--address", cluster.address, *SMALL, "--stop-on-eof", "--json")
     trainers = ("--trainer", "ann", "--trainer", "bob")
     async with program(*serve, *trainers, stdin=asyncio.subprocess.PIPE) as (process, said):
@@ -87,6 +99,13 @@ async def test_a_cluster_serves_and_leaves_nothing_behind(cluster, program, even
             await until_listed({left})
             await eventually(lambda: client.services == (left,))
 
+            for name, trust in (("ours", client.known_trust), ("theirs", new_credentials().trust)):
+                (tmp_path / f"{name}.token").write_text(trust.token)
+                (tmp_path / f"{name}.pem").write_bytes(trust.ca)
+            for token, ca, why in (("theirs", "ours", "token"), ("ours", "theirs", "TLS handshake")):
+                files = ("--token-file", f"{tmp_path}/{token}.token", "--tls-ca", f"{tmp_path}/{ca}.pem")
+                assert why in await said_wrong("status", left, *files, "--tls-server-name", SERVER_NAME)
+
             ray.kill(directory(), no_restart=False)
             await until_listed({left}, fresh=True)
             assert client.services == (left,)
@@ -105,6 +124,12 @@ async def test_what_is_wrong_with_a_cluster_is_said_in_a_line_and_nothing_goes_o
     assert "serves no phones" in await said_wrong("status", f"ray://{cluster.address}")
 
     connect(cluster.address)
+    taken = ray.remote(Directory).options(num_cpus=2).remote(new_credentials(), version=version())
+    await asyncio.wrap_future(taken.listing.remote().future())
+    line = await said_wrong(*serve, program=("-c", IMPATIENT))
+    assert re.search(r"no room for a service on \d of 2 nodes \(.*\): 1 CPUs are not free there", line)
+    nothing_serves()
+    ray.kill(taken)
     named = {"name": DIRECTORY, "namespace": NAMESPACE, "num_cpus": 0}
     old = ray.remote(Directory).options(**named).remote(new_credentials(), version="0.0")
     options = {"phones": 1, "width": 320, "height": 480, "spares": 0}

@@ -38,6 +38,8 @@ def _service(config: Any) -> Iterator[str]:
     spread = own.service is not None and own.service.ray
     if spread and config.ray_kwargs.ray_init.address == "local":
         yield "rlfactory.service.ray=true needs the cluster: ray_kwargs.ray_init.address=auto, or its head's HOST:PORT"
+    if own.service is not None and own.service.node_resource and not spread:
+        yield "rlfactory.service.node_resource is of a Ray cluster: rlfactory.service.ray=true"
     if own.service is not None and nodes > 1 and not spread:
         yield (
             f"trainer.nnodes={nodes} needs a service that all of them reach: rlfactory.service.ray=true, "

@@ -47,6 +47,8 @@ class ServiceConfig:
     """A folder laid out as Spider or BIRD, for the task text2sql.NAME."""
     ray: str = ""
     """The Ray cluster whose nodes serve `phones` each: its head's address, or auto; "": this machine serves."""
+    node_resource: str = ""
+    """With `ray`: only on nodes with this custom resource."""
     answers: Path | None = None
     """For a replay: what its calls of tools are answered with."""
     unsafe_local: bool = False
@@ -68,6 +70,7 @@ class ServiceConfig:
         """
         return cls(
             ray=cluster if wanted.ray else "",
+            node_resource=wanted.node_resource,
             phones=wanted.phones if phones is None else phones,
             transport=wanted.transport,
             width_px=wanted.width_px,
@@ -85,6 +88,7 @@ class ServiceConfig:
         return [
             *("serve", "--json", "--port", "0", "--stop-on-eof"),
             *(("--ray", "--address", self.ray, "--phones-per-node", str(self.phones)) if self.ray else ()),
+            *(("--node-resource", self.node_resource) if self.node_resource else ()),
             *("--phones", str(self.phones), "--spares", str(self.spares), "--transport", self.transport),
             *("--width", str(self.width_px), "--height", str(self.height_px)),
             *("--max-sessions", str(max(64, 2 * self.phones) if self.phones else TEXT_SESSIONS)),

@@ -10,7 +10,8 @@ import atexit
 import functools
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,30 @@ from rlfactory.trainer.verl.images import Screenshot
 
 _CLIENTS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[EnvClient]] = weakref.WeakKeyDictionary()
 """verl makes a new agent loop for every episode, in one event loop per worker process; they share a connection."""
-_PHONES: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = weakref.WeakKeyDictionary()
+_PHONES: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Places] = weakref.WeakKeyDictionary()
 """As many as this worker's episodes may use at once. Who waits here, has no deadline yet."""
 _DOORS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
+
+
+class Places:
+    """Holds back who would be one too many, of as many as may be at once just now."""
+
+    def __init__(self) -> None:
+        self._taken = 0
+        self._left = asyncio.Event()
+
+    @asynccontextmanager
+    async def one(self, most: Callable[[], int]) -> AsyncIterator[None]:
+        """Take a place for the block. Args: most: may return another number each time that a place is left."""
+        while self._taken >= most():
+            self._left.clear()
+            await self._left.wait()
+        self._taken += 1
+        try:
+            yield
+        finally:
+            self._taken -= 1
+            self._left.set()
 
 
 class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
@@ -57,7 +79,6 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
             turn_tokens=self._settings.turn_tokens,
             told_tokens=self._settings.told_tokens,
         )
-        self._phones = asyncio.Semaphore(phones_of(self.config))
         self._judged = judged(self.config.reward)
         self._ban = self._banned_bias() if self.processor and self.rollout_config.name == "vllm" else {}
         self._steps: dict[str, Any] = {}
@@ -80,7 +101,8 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
             return await converse(session, conversation, self._dialect, generate_timeout_s=limit_s)
 
         try:
-            async with _PHONES.setdefault(asyncio.get_running_loop(), self._phones):
+            places = _PHONES.setdefault(asyncio.get_running_loop(), Places())
+            async with places.one(lambda: phones_of(self.config, of_all_nodes=client.phones)):
                 played = await play(spec, player, open_session=self._opener(client), config=self._settings.rollout)
         except TaskError as error:
             self._log.tell_mistake(str(error))  # verl would only log it, and go on without the episode's group
@@ -174,13 +196,15 @@ class PhoneAgentLoop(AgentLoopBase):  # type: ignore[misc]
         return {"logit_bias": {self.tokenizer.convert_tokens_to_ids(token): -100.0 for token in tokens}}
 
 
-def phones_of(config: Any) -> int:
-    """Return how many phones each of verl's workers may use at once; without a service of ours, or phones, any number.
+def phones_of(config: Any, *, of_all_nodes: int = 0) -> int:
+    """Return how many phones each of verl's workers may use just now; without a service of ours, or phones, any number.
 
     Where more episodes are under way than there are phones, they would wait for one until their deadline for it.
+
+    Args: of_all_nodes: phones that serve just now, where they are on nodes of a cluster that come and go.
     """
     service = config.rlfactory.service
-    phones = service.phones * (config.trainer.nnodes if service.ray else 1) if service else 0
+    phones = (of_all_nodes if service.ray else service.phones) if service and service.phones else 0
     return max(1, phones // config.actor_rollout_ref.rollout.agent.num_workers) if phones else sys.maxsize
 
 

@@ -179,6 +179,20 @@ async def test_a_service_that_joins_is_played_on():
             assert opened(servers) == [1, 1]
 
 
+async def test_who_waits_at_a_service_that_goes_is_served_by_another_and_who_watches_it_is_told(eventually):
+    async with services(1, 1) as (gone, other):
+        names = Named(gone.address)
+        async with EnvClient(names) as client:
+            first = await client.reset(TASK, seed=0)
+            waiting = asyncio.create_task(client.reset(TASK, seed=1))
+            await eventually(lambda: gone.manager.pool.waiting == 1)
+            async with client.watch(first.session) as events:
+                names.name(other.address)
+                with pytest.raises(InfrastructureError, match="is gone"):
+                    await anext(events)
+            assert client.home((await waiting).session) == other.address
+
+
 async def test_one_that_answers_is_enough_to_begin_with(unused_tcp_port):
     async with services(1) as (server,):
         config = ClientConfig(connect_timeout_s=0.5)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,11 @@ from verl.trainer.ppo.metric_utils import process_validation_metrics
 from verl.utils.dataset.rl_dataset import RLHFDataset
 from verl.workers.rollout.replica import TokenOutput
 
+from benchmarks.slow_phones import SlowSource, Waiting
+from rlfactory.emulators.pool import PoolConfig
 from rlfactory.envs.api.errors import TaskError
 from rlfactory.envs.api.types import Split
+from rlfactory.envs.client import EnvClient
 from rlfactory.envs.service.server import EnvServer, ServerConfig, serving
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.search_qa import SEARCH_QA_TASKS
@@ -26,7 +31,7 @@ from rlfactory.trainer.cpu.tokenizer import Corpus, build_tokenizer
 from rlfactory.trainer.episode.episodes import row_of
 from rlfactory.trainer.record.recorder import read_outcomes
 from rlfactory.trainer.record.runlog import RunLog
-from rlfactory.trainer.verl.agent_loop import PhoneAgentLoop, phones_of
+from rlfactory.trainer.verl.agent_loop import PhoneAgentLoop, Places, phones_of
 from rlfactory.trainer.verl.credit import FIELD, sampled_spans
 from tests.trainer.recipes import composed
 
@@ -117,6 +122,44 @@ def test_a_worker_uses_as_many_phones_as_are_its_share():
         ("rlfactory.service=null", "rlfactory.address=127.0.0.1:1"): sys.maxsize,
     }
     assert {asked: phones_of(composed("tiny_phone", overrides=list(asked))) for asked in shares} == shares
+
+
+async def test_on_a_cluster_as_many_episodes_are_played_as_all_nodes_have_phones():
+    config = composed("tiny_phone", overrides=["rlfactory.service.ray=true", "ray_kwargs.ray_init.address=auto"])
+    config.actor_rollout_ref.rollout.agent.num_workers = 2
+
+    def node() -> AbstractAsyncContextManager[EnvServer]:
+        tasks = TaskRegistry((Waiting,))
+        return serving(ServerConfig(drain_s=0.1), phones=SlowSource(0.0), pool=PoolConfig(phones=3), tasks=tasks)
+
+    async with node() as one, node() as other:
+        async with EnvClient([one.address, other.address]) as client:
+            assert phones_of(config, of_all_nodes=client.phones) == 3, "half of both, on a trainer of one node"
+        async with EnvClient([one.address]) as client:
+            assert phones_of(config, of_all_nodes=client.phones) == 1
+
+
+async def test_places_become_more_while_some_wait():
+    places, most, inside = Places(), 1, asyncio.Semaphore(0)
+
+    async def play(over: asyncio.Event) -> None:
+        async with places.one(lambda: most):
+            inside.release()
+            await over.wait()
+
+    overs = [asyncio.Event() for _ in range(4)]
+    players = [asyncio.create_task(play(over)) for over in overs]
+    await inside.acquire()
+    assert inside.locked(), "one place"
+    most = 2
+    overs[0].set()
+    await players[0]
+    await inside.acquire()
+    await inside.acquire()
+    assert inside.locked(), "two places"
+    for over in overs:
+        over.set()
+    await asyncio.gather(*players)
 
 
 async def test_a_dropped_episode_is_no_failure_in_verls_validation(service, tokenizer, tmp_path):
