@@ -48,6 +48,8 @@ class Scored:
     tokens: int
     vllm_engine: float
     """Largest difference of a token's log-prob between vLLM and our engine, which is in fp32 on the CPU."""
+    vllm_engine_prob: float
+    """The same in probability."""
     vllm_transformers: float
     """The same between vLLM and transformers, on one device in one type."""
     vllm_transformers_prob: float
@@ -215,6 +217,7 @@ def compare(row: Row, vllm: Sequence[float], transformers: Sequence[float], *, i
         images=images,
         tokens=len(row.prompt) + len(row.answer),
         vllm_engine=float((theirs - ours).abs().max()),
+        vllm_engine_prob=float((theirs.exp() - ours.exp()).abs().max()),
         vllm_transformers=float((theirs - learners).abs().max()),
         vllm_transformers_prob=float((theirs.exp() - learners.exp()).abs().max()),
     )

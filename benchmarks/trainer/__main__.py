@@ -16,6 +16,8 @@ PARTS: Final[dict[str, str]] = {
     "keys": "keys of recipes set to two values each: `keys`, `silent`",
     "recipes": "dry runs of every recipe, wrong ones, the GPU lock: `dry_runs_green`, `gpu_lock_resolves`",
     "images": "256 episodes of 15 full-HD turns: `image_gb`, `loop_held_ms`",
+    "vllm": "`tiny_phone` by vLLM on a CPU: `vllm_cpu_learns`, `engines_prob_diff_max`, `rollout_train_prob_diff_max`",
+    "smol": "the newest finished run of `smol_search` in runs/: `smol_gain`",
     "start": "`make train` in three seeds: `first_step_s`, `wall_s`, success at start and end",
     "resume": "a run killed ten times: `resume_lost_steps_max`, `resume_curve_whole`",
     "robust": "20 steps with failing phones and hanging calls: `slowest_over_median`, `infra_in_loss`",

@@ -55,7 +55,9 @@ class SearchR1Syntax:
     def write(self, thought: str, calls: Sequence[Written]) -> str:
         if len(calls) != 1:
             raise Unrenderable("one search or one answer in a message")
-        [(name, arguments)] = calls
+        [(name, said)] = calls
+        # An answer says by itself that the episode is at its end.
+        arguments = {key: value for key, value in said.items() if (name, key, value) != ("finish", "status", "success")}
         for tag, (tool, key) in _SEARCH_R1_ACTIONS.items():
             value = arguments.get(key)
             if name == tool and len(arguments) == 1 and isinstance(value, str) and _plain(value):

@@ -218,7 +218,7 @@ class RunSummary:
     eval_by_task_start: Mapping[str, float] = field(default_factory=dict)
     eval_by_task_end: Mapping[str, float] = field(default_factory=dict)
     wall_s: float = 0.0
-    """From the first phone's start to the last evaluation's end."""
+    """From the first phone's start to the last evaluation's end; of a resumed run, the sum over its processes."""
     phase_s: Mapping[str, float] = field(default_factory=dict)
     """`wall_s` by phase: service, demonstrations, warm_start, grpo (Ray's start and evaluations included)."""
     first_step_s: float | None = None

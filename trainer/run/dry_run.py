@@ -1,7 +1,8 @@
 """`rlfactory train RECIPE --dry-run`: all of a run that takes neither weights nor GPUs, so that mistakes show at once.
 
-The configuration is composed and its limits are checked, one episode of each task is begun at the service, and the
-plan is held against the memory of a GPU. What the machine itself lacks is the doctor's part.
+The configuration is composed and its limits are checked, one episode of each task is begun at the service, and played
+where the run begins with demonstrations; the plan is held against the memory of a GPU. What the machine itself lacks
+is the doctor's part.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from rlfactory.envs.client import EnvClient
 from rlfactory.processes.errors import ProcessError
 from rlfactory.trainer.dialects import get_dialect
 from rlfactory.trainer.episode.episodes import EpisodeSource
+from rlfactory.trainer.run import warm_start
 from rlfactory.trainer.run.checks import Check
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 from rlfactory.trainer.run.plan import Plan, learning_gpus, plan_of
@@ -93,6 +95,13 @@ async def _episodes(config: Any) -> list[Check]:
                         raise TaskError(f"{task} shows a phone: rlfactory.image.max_pixels must be set")
             about = f"{len(source.tasks)} tasks begun, {lengths['train']} training and {lengths['validation']} held out"
             checks.append(Check(name="data", told=about))
+            if config.rlfactory.warm_start is not None:
+                shown = warm_start.demonstrated_episodes(config)[: len(source.tasks)]
+                files = warm_start.demonstrators_files(config)
+                await warm_start.record(client, shown, settings=settings, dialect=dialect, task_files=files)
+                checks.append(
+                    Check(name="warm start", told=f"{len(shown)} episodes played and written in {dialect.name}")
+                )
             status = await client.status()
             checks.append(Check(name="service", told=f"answers with {len(status.phones)} phones (a run has its own)"))
     except (RLFactoryError, ProcessError, ValueError) as error:

@@ -143,6 +143,13 @@ class _Phases:
     under_way: dict[str, float] = field(default_factory=dict)
     """When a phase began that has not ended."""
 
+    @classmethod
+    def going_on(cls, log: RunLog) -> _Phases:
+        """Return those of a run that is resumed: with what it took before, up to its last record."""
+        before = log.summary()
+        took_s = max([before.wall_s if before else 0.0, *(record.elapsed_s for record in log.steps())])
+        return cls(started_s=time.monotonic() - took_s, spent_s=dict(before.phase_s) if before else {})
+
     @property
     def elapsed_s(self) -> float:
         return time.monotonic() - self.started_s
@@ -154,7 +161,9 @@ class _Phases:
     def so_far_s(self) -> dict[str, float]:
         """Return what each phase took, of the one under way what it took till now."""
         now = time.monotonic()
-        return self.spent_s | {phase: now - began for phase, began in self.under_way.items()}
+        return self.spent_s | {
+            phase: self.spent_s.get(phase, 0.0) + now - began for phase, began in self.under_way.items()
+        }
 
 
 class _Run:
@@ -166,10 +175,11 @@ class _Run:
         self._log = RunLog(folder)
         self._resume = resume
         self._tell = progress
-        self._phases = _Phases()
+        self._phases = _Phases.going_on(self._log) if resume else _Phases()
         self._own = config.rlfactory
         self._python: WarmPython | None = None
-        self._first_step_s: float | None = None
+        before = self._log.summary() if resume else None
+        self._first_step_s = before.first_step_s if before else None
 
     async def play(self) -> RunSummary:
         self._log.create()
@@ -267,7 +277,7 @@ class _Run:
         episodes = warm_start.demonstrated_episodes(self._config)
         dialect = get_dialect(settings.dialect)
         async with EnvClient(address, trust=settings.trust.load()) as client:
-            files = map(Path, self._own.service.tasks if self._own.service else ())
+            files = warm_start.demonstrators_files(self._config)
             solved = await warm_start.record(client, episodes, settings=settings, dialect=dialect, task_files=files)
             for number, lesson in enumerate(self._own.warm_start.lessons):
                 shown = await warm_start.taught(client, solved, lesson, settings=settings, dialect=dialect)
@@ -292,7 +302,7 @@ class _Run:
                 ended = child.returncode is not None
                 for record in follower.new_steps():
                     last, begun = time.monotonic(), True
-                    if record.step and self._first_step_s is None:
+                    if record.step == 1:
                         self._first_step_s = last - started
                     self._tell(Progress(phase="grpo", elapsed_s=self._phases.elapsed_s, step=record, total_steps=total))
                     check_drift(record, float(self._own.prob_diff_limit))

@@ -71,6 +71,12 @@ def demonstrated_episodes(config: Any) -> list[_Episode]:
     return source.rows()
 
 
+def demonstrators_files(config: Any) -> list[Path]:
+    """Return where a recipe's oracles are found, beside those that ship."""
+    service = config.rlfactory.service
+    return [Path(path) for path in service.tasks] if service else []
+
+
 async def record(
     client: EnvClient,
     episodes: Sequence[_Episode],

@@ -90,6 +90,15 @@ def test_calls_are_written_in_the_published_format(name: str) -> None:
     assert get_dialect(name).render(TWO, thought="hm") == PUBLISHED[name]
 
 
+def test_an_answer_in_search_r1_is_what_an_oracle_ends_with() -> None:
+    dialect = get_dialect("search_r1")
+    assert dialect.render(numbered([("finish", {"status": "success", "answer": "Oslo"})])).endswith(
+        "<answer>Oslo</answer>"
+    )
+    with pytest.raises(Unrenderable):
+        dialect.render(numbered([("finish", {"status": "failure", "answer": "Oslo"})]))
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

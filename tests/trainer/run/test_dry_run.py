@@ -72,6 +72,14 @@ def test_what_only_the_service_knows_is_told_in_a_line() -> None:
     assert "pip install mlflow" in found.output
 
 
+@pytest.mark.parametrize(("dialect", "state"), [("search_r1", "ok"), ("androidlab", "wrong")])
+def test_what_the_warm_start_shows_is_said_in_the_recipes_dialect(dialect: str, state: str) -> None:
+    found = dry_run("smol_search", [f"rlfactory.dialect={dialect}"])
+    [about] = [check for check in found if check.name in ("warm start", "data") and "tasks begun" not in check.told]
+    assert about.state == state
+    assert dialect in about.told
+
+
 def test_the_doctor_says_what_mends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "gpus_here", lambda: [("A100", 40.0, "570.1")] * 8)
     monkeypatch.setattr(doctor, "version", lambda name: "" if name == "vllm" else "1.0")

@@ -9,12 +9,14 @@ import pytest
 pytest.importorskip("verl", reason="needs the train extra")
 from omegaconf import OmegaConf
 
-from rlfactory.envs.api.errors import TaskError, UnknownName
+from rlfactory.envs.api.errors import RLFactoryError, TaskError, UnknownName
 from rlfactory.trainer.credit.settings import TURNS
 from rlfactory.trainer.credit.turns import Estimator
+from rlfactory.trainer.record.runlog import RunLog, RunSummary, StepRecord
 from rlfactory.trainer.run.local_service import ServiceConfig
 from rlfactory.trainer.run.recipe import CONFIGS, compose_recipe, recipe_names, resumed_recipe, save_config
 from rlfactory.trainer.run.settings import RolloutSettings
+from rlfactory.trainer.run.train import run
 from tests.trainer.recipes import composed
 
 pytestmark = [pytest.mark.train]
@@ -187,3 +189,22 @@ def test_a_run_that_would_go_on_as_another_is_refused(
         resumed_recipe(begun, recipe, [override])
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_run_that_goes_on_counts_what_it_took_before(tmp_path: Path) -> None:
+    log = RunLog(tmp_path / "begun")
+    log.create()
+    no_ray_of_its_own = "ray_kwargs.ray_init.address=auto"
+    config = compose_recipe("tiny_search", [no_ray_of_its_own, "rlfactory.service.questions=nowhere.jsonl"])
+    save_config(config, log.folder / "config.yaml")
+    log.write_summary(
+        RunSummary(recipe="tiny_search", seed=0, status="stopped", wall_s=500, phase_s={"service": 90}, first_step_s=44)
+    )
+    log.add_step(StepRecord(step=3, elapsed_s=600))  # by a second process, which was killed and left no summary
+    with pytest.raises(RLFactoryError, match="nowhere"):
+        run(None, runs=tmp_path, name="begun", resume=True)
+    after = log.summary()
+    assert after is not None
+    assert after.wall_s > 600
+    assert after.phase_s["service"] > 90
+    assert after.first_step_s == 44
