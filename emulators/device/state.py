@@ -174,7 +174,10 @@ def parse_part(name: str, text: str) -> DeviceState:
 
 def joined(parts: Iterable[DeviceState]) -> DeviceState:
     """Return the state that these parts make. The mapping cannot be changed."""
-    return MappingProxyType({key: value for part in parts for key, value in part.items()})
+    state: dict[str, str] = {}
+    for part in parts:
+        state.update(part)
+    return MappingProxyType(state)
 
 
 def _sections(output: str) -> Iterator[tuple[str, str]]:

@@ -138,6 +138,16 @@ class Phone:
             self._looked_ms = now_ms
             return self._shown.scene
 
+    def scene_at_rest(self) -> Scene | None:
+        """Return the scene if nothing has happened since it was looked at, else None. Never waits for the phone."""
+        if not self.lock.acquire(blocking=False):
+            return None
+        try:
+            known = self._shown is not None and self._looked_ms == self.state.clock.uptime_ms()
+            return self.scene() if known else None
+        finally:
+            self.lock.release()
+
     def ui_tree(self) -> UiNode:
         """Return the accessibility tree of the screen."""
         with self.lock:
