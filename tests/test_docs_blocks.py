@@ -24,6 +24,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from rlfactory.cli import build_app
+from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
 from tests.commands import RLFACTORY, ROOT
 from tests.test_docs import DOCUMENTS, dead_names
 
@@ -202,3 +203,14 @@ def test_programs_run(block: Block, service: str, tmp_path: Path) -> None:
         (sys.executable, file), cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+def test_the_screens_that_a_task_can_begin_with_are_there() -> None:
+    text = (ROOT / "docs/phone-task.md").read_text()
+    found = re.findall(r"`(am start [^`]*)`", text)
+    assert len(found) > 5
+    phone = Phone(PhoneConfig())
+    for command in found:
+        done = phone.shell(command)
+        assert done.exit_code == 0, f"{command}: {done.stdout!r} {done.stderr!r}"
+    assert phone.shell("am start -n com.android.contacts/.NoSuch").exit_code != 0

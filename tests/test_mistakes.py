@@ -23,6 +23,7 @@ FILES = {
     "empty.py": "X = 1\n",
     "abstract.py": re.sub(r"    async def solve.*?(?=\nclass|\Z)", "", GOOD, flags=re.DOTALL),
     "taken.py": GOOD.replace('"demo.bubbles"', '"settings.wifi_on"'),
+    "other_app.py": GOOD.replace('"com.android.settings"', '"com.android.setings"'),
     "colon.yaml": "tools: [unclosed\n",
     "unknown_key.yaml": "tools:\n  stock:\n    functoin: stock.py:stock\n",
     "no_function.yaml": "tools:\n  stock:\n    function: tasks.py:nothing\n",
@@ -53,6 +54,10 @@ MISTAKES = [
     ("serve --config service.yaml", r"service\.yaml.*'phons'.*phones"),
     ("serve --config wrong_value.yaml", r"wrong_value\.yaml.*phones.*'many'"),
     ("serve --phones 0 --port 0 --tasks nowhere.py", r"nowhere\.py: there is no such file"),
+    (
+        "serve --phones 1 --port 0 --tasks other_app.py",
+        r"task demo\.bubbles: no app 'com\.android\.setings'; close: com\.android\.settings.*--apps FILE",
+    ),
     ("serve --phones 1 --port 0 --apps empty.py", r"empty\.py defines no app: rlfactory\.emulators\..*App"),
     (
         "serve --phones 1 --port 0 --transport docker --apps empty.py",

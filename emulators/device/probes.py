@@ -262,6 +262,65 @@ def _rows_of_app(package: str, *databases: str) -> Probe:
     return Probe(f"rows/{package}", "; ".join(dumps), parse, folder)
 
 
+# --- what apps of one's own keep --------------------------------------------------------------------------------------
+
+OWN_APPS: Final = "rlfactory.apps"
+"""Property of a simulated phone: the packages that do not ship with it. On other phones there is none: what apps of
+others keep changes by itself."""
+_OWN_FILE: Final = re.compile(r"/data/data/([^/]+)/(.*)")
+_OWN_ROW: Final = re.compile(rf"^-- /data/data/([^/\n]+)/|{_INSERTED.pattern}", re.MULTILINE)
+
+
+def _parse_own_preferences(output: str) -> dict[str, str]:
+    files: dict[str, list[str]] = {}
+    for line in output.split("\n"):
+        path, colon, text = line.partition(":")
+        if colon and _OWN_FILE.fullmatch(path):
+            files.setdefault(path, []).append(text)
+    return _numbered(
+        (f"app/{path.split('/')[3]}/{key}", value)
+        for path, lines in files.items()
+        for key, value in _preferences("\n".join(lines)).items()
+        if value not in {"", "false"}
+    )
+
+
+def _parse_own_rows(output: str) -> dict[str, str]:
+    rows: list[tuple[str, str]] = []
+    package = ""
+    for begun, table, row in _OWN_ROW.findall(output):
+        package = begun or package
+        if not begun and table not in _DERIVED:
+            rows.append((f"app/{package}/{table}/{row.partition(',')[0]}", row))
+    return _numbered(rows)
+
+
+def _parse_own_files(output: str) -> dict[str, str]:
+    found = ((line[:32], _OWN_FILE.fullmatch(line[34:])) for line in output.split("\n"))
+    return {f"app/{match[1]}/{match[2]}": digest for digest, match in found if match}
+
+
+def _of_own_apps(name: str, command: str, parse: Callable[[str], Mapping[str, str]]) -> Probe:
+    """Return the probe that runs a command for the folder of each of them, `$app`."""
+    loop = f"for package in $(getprop {OWN_APPS}); do app=/data/data/$package; {command}; done"
+    return Probe(f"own/{name}", loop, parse, "/data/data")
+
+
+_OWN: Final = (
+    _of_own_apps("preferences", "grep -r '' $app/shared_prefs", _parse_own_preferences),
+    _of_own_apps(
+        "rows",
+        'for file in $app/databases/*; do [ -f "$file" ] && echo "-- $file" && sqlite3 "$file" .dump; done',
+        _parse_own_rows,
+    ),
+    _of_own_apps(
+        "files",
+        "find $app -type f -not -path '*/cache/*' -not -path '*/shared_prefs/*' -not -path '*/databases/*' "
+        "-exec md5sum {} +",
+        _parse_own_files,
+    ),
+)
+
 _SMS: Final = re.compile(r"Row: \d+ address=(.*?), type=(\w*), body=(.*)", re.DOTALL)
 _SMS_TYPES: Final = {"1": "received", "2": "sent", "3": "draft"}
 
@@ -343,6 +402,7 @@ PROBES: Final = (
         "/data/data",
     ),
     *(_rows_of_app(package, *databases) for package, databases in _DATABASES.items()),
+    *_OWN,
     Probe(
         "sms",
         "content query --uri content://sms --projection address:type:body --sort _id",

@@ -15,6 +15,7 @@ has too (`rlfactory.emulators.device.probes`). Keys are paths; values are string
     sms/<number>                            record: text, type ("received", "sent", "draft")
     app/<package>/<table>/<row>             a row of an app's database, as SQL has its values
     app/<package>/<key>                     what else an app keeps that is not just how it shows things
+    app/<package>/<path>                    md5 of a file of an app that does not ship with RLFactory, but for its cache
     foreground                              package/class of the resumed activity
 
 The second of two things of one key is `<key>#2`. Aside from what is compared (`ASIDE`) there are

@@ -17,7 +17,7 @@ from rlfactory.emulators.simulator.android.catalog import Catalog
 from rlfactory.emulators.simulator.android.navigation import Navigator
 from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.android.system_image import GoldenImages, install, parse_start, with_home
-from rlfactory.emulators.simulator.apps.installed import apps_of_new_phones
+from rlfactory.emulators.simulator.apps.installed import ALL_APPS, apps_of_new_phones
 from rlfactory.emulators.simulator.machine.clock import MAX_WAIT_MS, Clock, ClockKind
 from rlfactory.emulators.simulator.machine.filesystem import FileTree
 from rlfactory.emulators.simulator.machine.state import PhoneSnapshot, PhoneState
@@ -115,6 +115,11 @@ class Phone:
     @property
     def density_dpi(self) -> int:
         return self.state.display.density_override or self.config.density
+
+    @property
+    def own_packages(self) -> tuple[str, ...]:
+        """Packages of the apps that do not ship with RLFactory."""
+        return tuple(app.package for app in self.catalog.apps if app not in ALL_APPS)
 
     @property
     def foreground(self) -> str:

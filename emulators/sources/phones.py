@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -60,9 +60,19 @@ class PhonesConfig:
                 raise ValueError(f"{name} must be from 160 to 8192, got {getattr(self, name)}")
 
 
+def known_packages(config: PhonesConfig) -> frozenset[str] | None:
+    """Return the packages of the apps that the phones will have; None: it is for their image, or their owner, to say.
+
+    Raises: DeviceError: an app of `app_files` is broken.
+    """
+    if config.kind not in {SourceKind.DIRECT, SourceKind.ADB}:
+        return None
+    return frozenset(app.package for app in apps_of_new_phones(_absolute(config.app_files)))
+
+
 def phone_source(config: PhonesConfig) -> PhoneSource:
     """Return a source of such phones; none is started yet. Raises: DeviceError: an app of `app_files` is broken."""
-    apps = tuple(str(path.absolute()) for path in config.app_files)
+    apps = _absolute(config.app_files)
     if apps:
         apps_of_new_phones(apps)
     phone = PhoneConfig(width_px=config.width_px, height_px=config.height_px, app_files=apps)
@@ -80,6 +90,10 @@ def phone_source(config: PhonesConfig) -> PhoneSource:
             return AttachedSource(config.serials, adb_port=config.adb_port, discovery=config.discovery)
         case _:
             raise ValueError(f"no service has phones of kind {config.kind}")
+
+
+def _absolute(paths: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(str(path.absolute()) for path in paths)
 
 
 def discovery_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:

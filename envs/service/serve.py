@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +18,8 @@ from prometheus_client import CollectorRegistry
 from rich.console import Console
 
 from rlfactory.emulators.pool import PoolConfig
-from rlfactory.emulators.sources.phones import PhonesConfig, discovery_folders, phone_source
-from rlfactory.envs.api.errors import TaskError
+from rlfactory.emulators.sources.phones import PhonesConfig, discovery_folders, known_packages, phone_source
+from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.api.tracing import export_traces
 from rlfactory.envs.sandbox.config import SandboxConfig, allow_lists
 from rlfactory.envs.sandbox.sandboxes import Sandboxes
@@ -34,6 +34,7 @@ from rlfactory.envs.tasks.drawing import Drawing, DrawingConfig
 from rlfactory.envs.tasks.file import add_installed_tasks, add_tasks
 from rlfactory.envs.tasks.search_qa.options import JUDGE_KEY_VARIABLE, QuestionOptions
 from rlfactory.envs.tasks.suites import default_registry
+from rlfactory.envs.tasks.task import Task
 from rlfactory.envs.tasks.text2sql.spider import spider_task
 from rlfactory.envs.tools.registry import ToolRegistry, offered_tools
 from rlfactory.envs.tools.runtime.cache import CacheConfig
@@ -132,6 +133,15 @@ async def tools_of_file(path: Path, environ: Mapping[str, str]) -> AsyncIterator
         yield toolset
 
 
+def require_apps(tasks: Iterable[type[Task]], packages: Collection[str]) -> None:
+    """Raises: TaskError: a task is about an app that the phones will not have."""
+    for task in tasks:
+        for app in task.apps:
+            if app not in packages:
+                miss = UnknownName.of("app", app, packages)
+                raise TaskError(f"task {task.name}: {miss} (an app of a file is given by --apps FILE)")
+
+
 async def serve(options: ServeOptions) -> None:
     """See `run_service`."""
     config, phones = server_config(options), phones_config(options)
@@ -158,8 +168,11 @@ async def serve(options: ServeOptions) -> None:
     if options.text2sql is not None:
         tasks.add(spider_task(options.text2sql))
     add_installed_tasks(tasks)
+    others = set(tasks)
     for path in options.tasks or ():
         add_tasks(tasks, path)
+    if phones.phones and (packages := known_packages(phones)) is not None:
+        require_apps((task for task in tasks if task not in others), packages)
     async with AsyncExitStack() as stack:
         if options.otlp_endpoint:
             stack.callback(export_traces(options.otlp_endpoint, service="rlfactory-service"))

@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.envs.api.types import Split
+from rlfactory.envs.tasks.phone.base import run
 from rlfactory.envs.tasks.task import Check, Outcome, Task
 from rlfactory.envs.tasks.ui_driver import UiDriver
 
@@ -36,9 +37,9 @@ class Bubbles(Task):
         return f"Make sure that bubbles are {'on' if self.wanted else 'off'}."
 
     async def setup(self, device: Device, *, timeout_s: float) -> None:
-        await device.shell(f"settings put secure notification_bubbles {int(self.start)}", timeout_s=timeout_s)
         page = "com.android.settings/.Settings\\$NotificationAppListActivity"
-        await device.shell(f"am start -n {page}", timeout_s=timeout_s)
+        put = f"settings put secure notification_bubbles {int(self.start)}"
+        await run(device, (put, f"am start -n {page}"), timeout_s=timeout_s)
 
     def checks(self, outcome: Outcome) -> Sequence[Check]:
         is_on = outcome.state.get(KEY) == "1"

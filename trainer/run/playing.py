@@ -92,6 +92,8 @@ def read_action(line: str, find: Callable[[str], tuple[int, int]]) -> ToolCall:
         arguments["seconds"] = _value(rest or "1")
     elif word == "finish":
         status, _, answer = rest.partition(" ")
+        if status not in ("", "success", "failure"):
+            raise Unclear(f"finish takes success or failure, then an answer: finish success {rest}")
         said: dict[str, JSON] = {"answer": answer} if answer else {}
         return ToolCall(id="0", name="finish", arguments={"status": status or "success", **said})
     else:
@@ -129,7 +131,7 @@ async def play_by_hand(config: PlayConfig, console: Console, lines: Callable[[],
     async with AsyncExitStack() as stack:
         address = config.address
         if not address:
-            console.print("starting a phone ..", style="dim")
+            console.print("starting a service ..", style="dim")
             own = ServiceConfig(
                 phones=1,
                 spares=0,
@@ -234,14 +236,16 @@ def _show_verdict(session: Session, console: Console) -> None:
         words.append(f"{session.state}: {'solved' if reward.success else 'not solved'}")
     console.print("  ".join(words), style="green" if reward.success else "cyan")
     for effect in reward.side_effects:
-        console.print(f"  side effect: {effect}", style="red", markup=False)
+        console.print(f"  side effect: {effect}", style="red", markup=False, soft_wrap=True)
 
 
 def _show_screen(session: Session, path: Path, console: Console) -> None:
     image, activity = session.observation.image, session.observation.activity
     if image is not None:
         path.write_bytes(image.data)
-        console.print(f"{path}  {image.width_px}x{image.height_px}  {activity}", style="dim", markup=False)
+        console.print(
+            f"{path}  {image.width_px}x{image.height_px}  {activity}", style="dim", markup=False, soft_wrap=True
+        )
 
 
 def _show_texts(session: Session, console: Console) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from rlfactory.emulators.device.language import LANGUAGE_KEY
+from rlfactory.emulators.device.probes import OWN_APPS
 
 if TYPE_CHECKING:
     from rlfactory.emulators.simulator.phone import Phone
@@ -28,6 +29,7 @@ def properties(phone: Phone) -> dict[str, str]:
         "net.bt.name": "Android",
         "persist.sys.locale": phone.state.settings.get("system", LANGUAGE_KEY, "en-US").partition(",")[0],
         "persist.sys.timezone": phone.state.clock.zone,
+        OWN_APPS: " ".join(phone.own_packages),
         "ro.board.platform": "gs101",
         "ro.build.characteristics": "nosdcard",
         "ro.build.display.id": _BUILD,

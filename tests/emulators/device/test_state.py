@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rlfactory.emulators.device.probes import record
 from rlfactory.emulators.device.state import PROBE, Change, DeviceState, diff, digest, parse_probe
+from rlfactory.emulators.simulator.android.app import Activity, App
 from rlfactory.emulators.simulator.machine.snapshots import SnapshotStore
 from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
 from rlfactory.emulators.sources.direct import DirectDevice
@@ -39,6 +40,30 @@ def changes(phone: Phone, command: str) -> dict[str, tuple[str | None, str | Non
     result = phone.shell(command)
     assert result.exit_code == 0, result.stderr
     return {change.key: (change.before, change.after) for change in diff(before, read(phone))}
+
+
+def test_what_an_app_of_ones_own_keeps_is_in_the_state() -> None:
+    class Main(Activity):
+        name = ".Main"
+
+    package = "org.example.mine"
+    mine = App(package=package, label="Mine", icon="heart", color="#C62828", activities=(Main,))
+    folder = f"/data/data/{package}"
+    keep = (
+        f"mkdir -p {folder}/databases {folder}/files {folder}/cache {folder}/shared_prefs",
+        f"""sqlite3 {folder}/databases/a.db "create table t(_id integer primary key, x text);
+            insert into t values(1, 'a\n-- /data/data/x/y'); insert into t values(2, 'b')\"""",
+        f'echo \'<map><int name="count" value="3"/></map>\' > {folder}/shared_prefs/p.xml',
+        f"echo hello > {folder}/files/x.json; echo hello > {folder}/cache/y",
+    )
+    prefix = f"app/{package}"
+    assert changes(Phone(PhoneConfig(), apps=[mine]), "; ".join(keep)) == {
+        f"{prefix}/t/1": (None, "1,'a\n-- /data/data/x/y'"),
+        f"{prefix}/t/2": (None, "2,'b'"),
+        f"{prefix}/count": (None, "3"),
+        f"{prefix}/files/x.json": (None, HELLO_MD5),
+    }
+    assert prefix not in "".join(changes(Phone(PhoneConfig(), apps=[]), "; ".join(keep)))
 
 
 def test_reading_changes_nothing(phone: Phone) -> None:

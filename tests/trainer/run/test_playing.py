@@ -45,7 +45,7 @@ def test_what_is_typed_is_a_call(line: str, tool: str, arguments: dict[str, obje
     assert (call.name, call.arguments) == (tool, arguments)
 
 
-@pytest.mark.parametrize("line", ["tap", "swipe 1 2 3", "type", "stock apples", "stock fruit='x"])
+@pytest.mark.parametrize("line", ["tap", "swipe 1 2 3", "type", "finish 42", "stock apples", "stock fruit='x"])
 def test_what_is_no_action_is_told(line: str) -> None:
     with pytest.raises(Unclear):
         read_action(line, found)
