@@ -88,7 +88,7 @@ class Phone:
         self.system = System(self)
         self.navigator = Navigator(self)
         self._shown: Shown | None = None
-        self._looked_ms: int | None = None
+        self.looked_ms: int | None = None
         """Uptime at which the screen was last looked at; None: something has happened since."""
         self._golden = golden if golden is not None else GoldenImages()
         image = self._golden.find(config, self.catalog.apps)
@@ -138,20 +138,10 @@ class Phone:
         """Return the placed widgets of the whole screen; built anew only if what it follows from has changed."""
         with self.lock:
             now_ms = self.state.clock.uptime_ms()
-            if self._shown is None or (self._looked_ms != now_ms and not self._shown.is_good_for(self)):
+            if self._shown is None or (self.looked_ms != now_ms and not self._shown.is_good_for(self)):
                 self._shown = Shown(self, build_scene(self))
-            self._looked_ms = now_ms
+            self.looked_ms = now_ms
             return self._shown.scene
-
-    def scene_at_rest(self) -> Scene | None:
-        """Return the scene if nothing has happened since it was looked at, else None. Never waits for the phone."""
-        if not self.lock.acquire(blocking=False):
-            return None
-        try:
-            known = self._shown is not None and self._looked_ms == self.state.clock.uptime_ms()
-            return self.scene() if known else None
-        finally:
-            self.lock.release()
 
     def ui_tree(self) -> UiNode:
         """Return the accessibility tree of the screen."""
@@ -170,7 +160,7 @@ class Phone:
 
     def invalidate(self) -> None:
         """Note that the state may have changed: the next look at the screen compares it."""
-        self._looked_ms = None
+        self.looked_ms = None
 
     # --- input ---------------------------------------------------------------------------------------------------
 

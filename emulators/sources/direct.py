@@ -67,6 +67,10 @@ class DirectDevice:
         self._state: DeviceState = {}
         self._looked: tuple[Scene, tuple[ImageSpec | None, bool], Screen] | None = None
         """The last look: at what, what was asked for, and what it showed."""
+        self._is_same = False
+        """Nothing has happened since the last action, and that has not changed what is shown."""
+        self._now: DeviceState | None = None
+        """The state, if nothing has happened since the last action, and that has changed nothing but the time."""
         self._closed = False
 
     @property
@@ -90,11 +94,9 @@ class DirectDevice:
         return Settled(reason="idle", waited_s=0.0)
 
     async def observe(self, spec: ImageSpec | None, *, with_tree: bool, timeout_s: float) -> Screen:
-        """What is known already is returned at once: the way to a thread and back costs more than the answer."""
-        if self._looked and self._looked[1] == (spec, with_tree) and not self._closed:
-            scene, _, screen = self._looked
-            if self.phone.scene_at_rest() is scene:
-                return replace(screen, sequence=next(self._sequence))
+        """What the last action left as it was is returned at once: the way to a thread and back costs more."""
+        if self._is_same and self._looked and self._looked[1] == (spec, with_tree) and self.phone.looked_ms is not None:
+            return replace(self._looked[2], sequence=next(self._sequence))
         return await self._call("observe", lambda: self._observe(spec, with_tree), timeout_s)
 
     async def screenshot(self, *, timeout_s: float) -> np.ndarray:
@@ -115,13 +117,8 @@ class DirectDevice:
         return await self._call("pull", lambda: self._pull(path), timeout_s)
 
     async def state(self, *, timeout_s: float) -> DeviceState:
-        """Where nothing but time has passed since it was read, it is returned at once."""
-        if not self._closed and self.phone.lock.acquire(blocking=False):
-            try:
-                if self._is_read():
-                    return self.read_state()
-            finally:
-                self.phone.lock.release()
+        if self._now is not None and self.phone.looked_ms is not None:
+            return self._now
         return await self._call("state", self.read_state, timeout_s)
 
     async def console(self, command: str, *, timeout_s: float) -> str:
@@ -148,6 +145,7 @@ class DirectDevice:
         if self._closed:
             raise DeviceLost(f"{self.phone.config.serial} is closed")
         name = f"{what} on {self.phone.config.serial}"
+        self._is_same, self._now = False, None
 
         def locked() -> Result:
             if not self.phone.lock.acquire(timeout=timeout_s):
@@ -165,9 +163,11 @@ class DirectDevice:
             return await in_thread(self._executor, locked)
 
     def _perform(self, action: DeviceAction) -> None:
-        """Carry out the action and look at what it did, which the next call needs."""
+        """Carry out the action and see whether it changed anything: most calls that follow ask for that."""
         self._act(action)
-        self.phone.scene()
+        if self.phone.config.clock == "virtual":
+            self._is_same = self._looked is not None and self.phone.scene() is self._looked[0]
+            self._now = self.read_state() if self._is_read() else None
 
     def _act(self, action: DeviceAction) -> None:
         phone = self.phone

@@ -47,7 +47,10 @@ async def test_nothing_old_is_answered() -> None:
     assert shown.activity != home.activity
     assert shown.image != home.image
     assert (await device.observe(None, with_tree=False, timeout_s=30)).image is None
-    await device.act(Tap(160, 620), timeout_s=30)
-    device.phone.system.files.write("/sdcard/new.txt", b"y")  # by whoever else has the phone
+    for _ in range(2):
+        await device.act(Tap(1, 639), timeout_s=30)
+    before = await device.state(timeout_s=30)
+    device.phone.key("HOME")  # by whoever else has the phone
+    assert (await device.observe(SPEC, with_tree=True, timeout_s=30)).activity == home.activity
     assert dict(await device.state(timeout_s=30)) != dict(before)
     await source.close()
