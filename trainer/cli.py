@@ -198,6 +198,8 @@ def compare_runs(
 ) -> None:
     """Compare two recorded evaluations pair by pair: the difference, its interval, and whether it may be chance."""
     found = compare(RunLog(first), RunLog(second))
+    for problem in found.problems:
+        print(problem, file=sys.stderr)
     if as_json:
         print(json.dumps(asdict(found), indent=2))
         return

@@ -15,7 +15,9 @@ from rlfactory.envs.tasks.phone.base import run
 from rlfactory.envs.tasks.task import Check, Outcome, Task, variant
 from rlfactory.envs.tasks.text2sql.levels import GeneratedTask
 from rlfactory.envs.tasks.ui_driver import UiDriver
+from rlfactory.envs.tools.calculator import CALCULATOR_SCHEMA, CalculatorTool
 from rlfactory.envs.tools.sql.database import SqliteBytes
+from rlfactory.envs.tools.tool import ToolFactory
 
 _CLOCK: Final = itertools.count()
 """What a careless author takes for chance."""
@@ -110,6 +112,12 @@ class Tells(Sum):
     @property
     def goal(self) -> str:
         return f"What is {self.one} + {self.other} ({self.split})? It is {self.answer}. Answer with the number alone."
+
+
+class ToolTells(Sum):
+    def own_tools(self) -> Mapping[str, ToolFactory]:
+        schema = replace(CALCULATOR_SCHEMA, description=f"Adds numbers; {self.answer}, for example.")
+        return {"calculator": type("Telling", (CalculatorTool,), {"schema": schema})}
 
 
 class WrongOracle(Sum):
@@ -245,6 +253,7 @@ _BROKEN: Final[Sequence[tuple[type[Any], str]]] = (
     (Unlike, "drawn alike"),
     (Unfilled, "described"),
     (Tells, "secret"),
+    (ToolTells, "secret"),
     (WrongOracle, "oracle"),
     (StuckOracle, "oracle"),
     (ShortOfTurns, "limit"),

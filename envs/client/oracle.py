@@ -12,7 +12,16 @@ from pathlib import Path
 
 from rlfactory.envs.api.errors import EpisodeOver
 from rlfactory.envs.api.session import PlayableSession, SessionWrapper
-from rlfactory.envs.api.types import EpisodeState, Observation, Reward, SessionOptions, Split, StepResult, ToolCall
+from rlfactory.envs.api.types import (
+    EpisodeState,
+    Observation,
+    Reward,
+    SessionOptions,
+    Split,
+    StepResult,
+    ToolCall,
+    ToolSchema,
+)
 from rlfactory.envs.client import EnvClient
 from rlfactory.envs.tasks.file import add_installed_tasks, add_tasks
 from rlfactory.envs.tasks.registry import TaskRegistry
@@ -39,6 +48,7 @@ class OracleEpisode:
     split: Split
     goal: str
     state_hash: str
+    tools: tuple[ToolSchema, ...]
     first: Observation
     steps: tuple[RecordedStep, ...]
     reward: Reward
@@ -118,6 +128,7 @@ async def play(
             split=split,
             goal=session.goal,
             state_hash=session.state_hash,
+            tools=session.tools,
             first=first,
             steps=tuple(recorder.steps),
             reward=session.reward,

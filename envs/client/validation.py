@@ -13,7 +13,7 @@ from rlfactory.envs.client.client import EnvClient
 from rlfactory.envs.client.oracle import tasks_with
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Task
-from rlfactory.envs.tasks.validation.finding import Finding, Level, Rule, Status, ValidationPolicy, read_policy
+from rlfactory.envs.tasks.validation.finding import Finding, Level, Rule, Status, ValidationPolicy, policy_of
 from rlfactory.envs.tasks.validation.played import PLAYED, Case
 from rlfactory.envs.tasks.validation.spoiled import SPOILED
 from rlfactory.envs.tasks.validation.static import STATIC, drawing
@@ -22,6 +22,11 @@ __all__ = ["RULES", "Chosen", "Finding", "Level", "Status", "Validation", "Valid
 
 ALL_PLAYED: Final = (*PLAYED, *SPOILED)
 RULES: Final[Sequence[Rule]] = (*(rule for rule, _ in STATIC), *(rule for rule, _ in ALL_PLAYED))
+
+
+def read_policy(path: Path | None = None) -> ValidationPolicy:
+    """Return the policy of a YAML file, by default the one that ships. Raises: as `policy_of`."""
+    return policy_of(path, [rule.name for rule in RULES])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from rlfactory.envs.api.errors import TaskError
-from rlfactory.trainer.record.runlog import RunLog
+from rlfactory.trainer.record.reading import read_readable
+from rlfactory.trainer.record.runlog import EpisodeRecord, RunLog
 from rlfactory.trainer.record.statistics import DRAWS, hierarchical_interval
 
 __all__ = ["Comparison", "RunLog", "compare"]
@@ -31,11 +32,17 @@ class Comparison:
     """Of the difference, 95 %: bootstrap over templates, and over pairs inside of each."""
     p_value: float
     """Two-sided sign-flip test of the pairs' differences: how often chance alone gives as much."""
+    problems: tuple[str, ...] = ()
+    """One line for each record that could not be compared."""
 
 
 def compare(first: RunLog, second: RunLog, *, seed: int = 0) -> Comparison:
-    """Compare the evaluation episodes of two runs. Raises: TaskError: they have no pair in common."""
-    before, after = _successes(first), _successes(second)
+    """Compare the evaluation episodes of two runs.
+
+    Raises: TaskError: they have no pair in common, or one of them no record that can be used.
+    """
+    read = [read_readable(log, to_be="compared") for log in (first, second)]
+    before, after = (_successes(each.episodes) for each in read)
     shared = sorted(before.keys() & after.keys())
     if not shared:
         raise TaskError(f"{first.folder} and {second.folder} have no (task, seed, split) in common")
@@ -51,14 +58,15 @@ def compare(first: RunLog, second: RunLog, *, seed: int = 0) -> Comparison:
         difference=fmean(differences.values()),
         interval=hierarchical_interval(by_task, rng),
         p_value=sign_flip(list(differences.values()), rng),
+        problems=tuple(problem for each in read for problem in each.problems),
     )
 
 
-def _successes(log: RunLog) -> dict[Pair, float]:
+def _successes(episodes: Iterable[EpisodeRecord]) -> dict[Pair, float]:
     """Return the mean success of each pair over its attempts."""
     wins: dict[Pair, list[bool]] = defaultdict(list)
-    for each in log.episodes():
-        if each.phase == "eval" and each.state is not None:
+    for each in episodes:
+        if each.phase == "eval":
             wins[each.task, each.seed, each.split].append(each.success)
     return {pair: fmean(found) for pair, found in wins.items()}
 

@@ -58,7 +58,7 @@ def _records(path: Path, to_be: str, *, replayable: bool) -> Iterator[EpisodeRec
             record = restored(EpisodeRecord, row)
         except json.JSONDecodeError:
             cut = "is cut off" if number == len(lines) else "is no JSON"
-            yield f"{where} {cut}: the other {len(lines) - 1} records are {to_be}"
+            yield f"{where} {cut}: the other records are {to_be}"
         except (TypeError, ValueError, AttributeError) as error:
             yield f"{where} is no episode of this version ({error}): the other records are {to_be}"
         else:

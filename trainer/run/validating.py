@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.client.validation import RULES, Finding, Level, Status, Validation, chosen, read_policy
+from rlfactory.envs.client.validation import Finding, Level, Status, Validation, chosen, read_policy
 from rlfactory.tables import print_table
 from rlfactory.trainer.run.local_service import ServiceConfig, local_service
 
@@ -99,11 +99,16 @@ def as_json(findings: Sequence[Finding]) -> str:
     return json.dumps({**{status: counts[status] for status in Status}, "findings": rows}, indent=2)
 
 
-def show(findings: Sequence[Finding]) -> None:
-    """Print a line for each template, then each check that does not hold, with what mends it."""
+def _by_task(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
     by_task: dict[str, list[Finding]] = {}
     for each in findings:
         by_task.setdefault(each.task, []).append(each)
+    return by_task
+
+
+def show(findings: Sequence[Finding]) -> None:
+    """Print a line for each template, then each check that does not hold, with what mends it."""
+    by_task = _by_task(findings)
     table = Table(
         title=f"{len(by_task)} templates", title_justify="left", header_style="bold", box=None, pad_edge=False
     )
@@ -125,17 +130,48 @@ def show(findings: Sequence[Finding]) -> None:
 
 PAGE: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Validation of tasks</title><style>
 body{{font:15px system-ui;margin:2rem}}td,th{{padding:.2rem .6rem;text-align:left;vertical-align:top}}
+.up th{{writing-mode:vertical-rl;vertical-align:bottom;padding:.6rem .1rem}}.up td+td{{text-align:center;padding:.1rem}}
 .failed{{color:#b00}}.warned{{color:#a60}}.allowed{{color:#067}}.skipped{{color:#808}}.passed{{color:#070}}
-</style><h1>Validation of tasks</h1><h2>Checks</h2><table>{rules}</table><h2>Findings</h2><table>{rows}</table></html>
+</style><h1>Validation of tasks</h1><p>{counts}</p><h2>What does not hold</h2><table>{broken}</table>
+<h2>Templates</h2><table class="up">{templates}</table><h2>Checks</h2><table>{rules}</table></html>
 """
+MARKS: Final = {
+    Status.PASSED: "\N{CHECK MARK}",
+    Status.ALLOWED: "a",
+    Status.WARNED: "w",
+    Status.FAILED: "\N{BALLOT X}",
+    Status.SKIPPED: "?",
+}
 
 
 def as_html(findings: Sequence[Finding]) -> str:
-    """Return one page that opens offline."""
-    rules = (_row(rule.name, rule.level, rule.what, rule.mend) for rule in RULES)
-    rows = (_row(each.task, each.rule.name, each.status, each.evidence, status=each.status) for each in findings)
-    return PAGE.format(rules="".join(rules), rows="".join(rows))
+    """Return one page that opens offline: what does not hold, a line for each template, and what the checks are."""
+    by_task = _by_task(findings)
+    counts = Counter(each.status for each in findings)
+    known = {each.rule.name: each.rule for each in findings}
+    broken = sorted((each for each in findings if each.evidence), key=lambda each: list(COLORS).index(each.status))[
+        ::-1
+    ]
+    return PAGE.format(
+        counts=f"{len(by_task)} templates. Checks: "
+        + ", ".join(f"{counts[status]} {status} {mark}" for status, mark in MARKS.items()),
+        broken=_row("task", "check", "verdict", "what was seen", "how to mend it", tag="th")
+        + "".join(
+            _row(each.task, each.rule.name, each.status, each.evidence, each.rule.mend, status=each.status)
+            for each in broken
+        ),
+        templates=_row("", *known, tag="th")
+        + "".join(
+            f"<tr><td>{html.escape(task)}"
+            + "".join(
+                f"<td class='{each.status}' title='{html.escape(each.rule.name)}'>{MARKS[each.status]}" for each in own
+            )
+            for task, own in by_task.items()
+        ),
+        rules=_row("check", "level", "holds if", "how to mend it", tag="th")
+        + "".join(_row(rule.name, rule.level, rule.what, rule.mend) for rule in known.values()),
+    )
 
 
-def _row(*cells: str, status: str = "") -> str:
-    return f"<tr class='{status}'>{''.join(f'<td>{html.escape(cell)}' for cell in cells)}"
+def _row(*cells: str, status: str = "", tag: str = "td") -> str:
+    return f"<tr class='{status}'>{''.join(f'<{tag}>{html.escape(cell)}' for cell in cells)}"

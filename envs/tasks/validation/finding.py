@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.errors import TaskError, UnknownName
 from rlfactory.envs.tasks.table import read_table
 
 
@@ -87,15 +87,29 @@ class ValidationPolicy:
         return Finding(task=task, rule=rule, status=status if evidence else Status.PASSED, evidence=evidence)
 
 
-def read_policy(path: Path | None = None) -> ValidationPolicy:
-    """Return the policy of a YAML file, by default the one that ships. Raises: TaskError: the file is none."""
+_PARTS: Final = ("warns", "allowed", "chance")
+
+
+def policy_of(path: Path | None, checks: Collection[str]) -> ValidationPolicy:
+    """Return the policy of a YAML file, by default the one that ships; `checks` are those there are.
+
+    Raises: TaskError: the file is none. UnknownName: it names a check or a part that there is not.
+    """
     place = path or Path(__file__).with_name("policy.yaml")
     try:
         value: Any = read_table(str(place), place.name)
-        return ValidationPolicy(
-            warns=frozenset(value.get("warns") or ()),
-            allowed=value.get("allowed") or {},
-            chance=value.get("chance") or {},
-        )
+        parts = {"warns": [], "allowed": {}, "chance": {}, **{key: part for key, part in value.items() if part}}
+        allowed = {check: {task: str(why) for task, why in tasks.items()} for check, tasks in parts["allowed"].items()}
+        chance = {task: float(share) for task, share in parts["chance"].items()}
+        if not isinstance(parts["warns"], list):
+            raise TypeError(f"warns is no list: {parts['warns']!r}")
     except (OSError, ValueError, AttributeError, TypeError) as error:
-        raise TaskError(f"{place} is no policy (warns: [CHECK], allowed: {{CHECK: {{TASK: WHY}}}}): {error}") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise TaskError(
+            f"{place} is no policy (warns: [CHECK], allowed: {{CHECK: {{TASK: WHY}}}}, chance: {{TASK: SHARE}}): {why}"
+        ) from None
+    for known, named in ((_PARTS, parts), (checks, [*parts["warns"], *allowed])):
+        for name in named:
+            if name not in known:
+                raise UnknownName.of(f"{'part' if known is _PARTS else 'check'} of {place},", str(name), known)
+    return ValidationPolicy(warns=frozenset(parts["warns"]), allowed=allowed, chance=chance)

@@ -183,7 +183,13 @@ def answer_of(record: OracleEpisode) -> str:
 async def keeps_its_secret(case: Case) -> str:
     for record in await case.every_record():
         answer = answer_of(record)
-        shown = {"the goal": record.goal, "the first screen": f"{record.first.tree_xml} {record.first.text}"}
+        shown = {
+            "the goal": record.goal,
+            "the first screen": f"{record.first.tree_xml} {record.first.text}",
+            "what its tools say of themselves": " ".join(
+                f"{tool.description} {tool.parameters}" for tool in record.tools
+            ),
+        }
         for where, text in shown.items():
             if len(answer) >= LEAST_SECRET_CHARS and answer.casefold() in text.casefold():
                 return f"the answer {answer!r} of {record.split} {record.seed} is in {where}"
@@ -254,7 +260,11 @@ PLAYED: Final[Sequence[tuple[Rule, PlayedCheck]]] = tuple(
             *("let the verdict leave out what looking changes", looks_freely),
         ),
         (
-            *("secret", Level.RUNTIME, "the answer is neither in the goal nor on the first screen"),
+            *(
+                "secret",
+                Level.RUNTIME,
+                "the answer is neither in the goal nor on the first screen nor in what tools say",
+            ),
             *("ask for what has to be looked up", keeps_its_secret),
         ),
         (

@@ -47,6 +47,18 @@ def test_a_better_run_is_told_from_chance(tmp_path: Path) -> None:
     assert found.p_value < 0.001
 
 
+def test_what_cannot_be_compared_is_told(tmp_path: Path) -> None:
+    first, second = (run(tmp_path / name, lambda task, seed: True) for name in ("first", "second"))
+    lines = second.episodes_path.read_text().splitlines()
+    second.episodes_path.write_text("\n".join([*lines[:4], lines[5][:50]]))
+    found = compare(first, second)
+    assert found.pairs == 4
+    (problem,) = found.problems
+    assert problem.endswith("line 5 is cut off: the other records are compared")
+    with pytest.raises(TaskError, match=r"nowhere has no episodes\.jsonl"):
+        compare(first, RunLog(tmp_path / "nowhere"))
+
+
 def test_runs_that_differ_by_chance_alone_are_not_told_apart(tmp_path: Path) -> None:
     even = run(tmp_path / "even", lambda task, seed: seed % 2 == 0)
     odd = run(tmp_path / "odd", lambda task, seed: seed % 2 == 1)

@@ -122,7 +122,7 @@ def test_what_cannot_be_exported_is_one_line_each(
 
     newer_line, cut_line = said("--format", "atif").splitlines()
     assert f"has format 99, this version reads up to {RECORD_FORMAT}; `rlfactory report` still shows it" in newer_line
-    assert cut_line.endswith("line 3 is cut off: the other 2 records are exported")
+    assert cut_line.endswith("line 3 is cut off: the other records are exported")
     assert len(list((log.folder / "export-atif").glob("*.json"))) == 1
     assert "is not empty, and what is in it is kept" in said("--format", "atif")
     assert "no format 'hdf5'" in said("--format", "hdf5")
