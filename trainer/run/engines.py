@@ -23,7 +23,21 @@ def settle_engine(config: Any) -> str:
     rollout = config.actor_rollout_ref.rollout.name
     if rollout == "vllm":
         _require_vllm(config.trainer.device)
+    if missing := missing_transport(config):
+        raise TaskError(
+            f"{missing} is not installed, by which weights reach engines on GPUs of their own (mode=one_step_off): "
+            "make setup GPU=1, or mode=sync"
+        )
     return f"engine {rollout}, attention {_settle_attention(config.actor_rollout_ref.model)}"
+
+
+def missing_transport(config: Any) -> str:
+    """Return the package that verl lacks to send weights to engines on GPUs of their own; "" where it lacks none.
+
+    verl says no more than that its backend is not registered, when Ray and the models have been started.
+    """
+    by_nccl = config.actor_rollout_ref.rollout.checkpoint_engine.backend == "nccl"
+    return "cupy-cuda13x" if by_nccl and importlib.util.find_spec("cupy") is None else ""
 
 
 def hub_environment(config: Any) -> dict[str, str]:

