@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rlfactory.emulators.device.device import Screen
+from rlfactory.emulators.device.errors import DeviceError
 from rlfactory.emulators.device.ui import to_xml
 from rlfactory.emulators.transitions.explore import inside
 from rlfactory.emulators.transitions.make import Transition
@@ -55,9 +56,11 @@ class Shards:
     def __init__(self, folder: Path, *, seed: int, rows: int = 2000) -> None:
         """Args: seed: part of the ids and of the files' names, so that several processes may write to one folder.
 
-        Raises: OSError: the folder cannot be made.
+        Raises: OSError: the folder cannot be made. DeviceError: it holds files of this seed.
         """
         folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.glob(f"*-{seed}-*.parquet")):
+            raise DeviceError(f"{folder} holds transitions of seed {seed}: take another --seed or another folder")
         self._folder, self._seed, self._rows = folder, seed, rows
         self._waiting: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
         self._seen: set[str] = set()

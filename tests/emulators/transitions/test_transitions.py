@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from rlfactory.emulators.transitions.shards import SCHEMAS
+from rlfactory.emulators.device.errors import DeviceError
+from rlfactory.emulators.transitions.shards import SCHEMAS, Shards
 from tests.commands import RLFACTORY, run
 
 
@@ -26,6 +27,12 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert result.returncode == 0, result.stderr
         assert "30 transitions" in result.stdout
     return folder
+
+
+def test_what_is_there_is_not_written_over(shards: Path) -> None:
+    with pytest.raises(DeviceError, match="holds transitions of seed 0: take another --seed or another folder"):
+        Shards(shards / "a", seed=0)
+    assert Shards(shards / "a", seed=1).counts["transitions"] == 0
 
 
 def rows(folder: Path, name: str) -> list[dict[str, Any]]:
