@@ -26,7 +26,6 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 @takes_options
 def serve(options: ServeOptions) -> None:
     """Serve sessions over gRPC until SIGTERM or SIGINT."""
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is told by us, in one line
     # uvloop forks to start a process, and gRPC's handlers then crash one child in seven before it becomes the program.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     gc.disable()  # of what is imported nothing is garbage: a tenth of the time until it serves

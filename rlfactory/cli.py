@@ -146,6 +146,7 @@ def complain(message: str, exit_code: int) -> int:
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is told by us, in one line
     sys.exit(run())
 
 

@@ -68,6 +68,8 @@ class Figures:
     directory_back_s: float = 0.0
     trained: bool | None = None
     """Whether a GRPO step was trained with phones on all nodes; null: not run."""
+    trained_balance: float | None = None
+    """Steps at the busiest host over the mean, in that training with its demonstrations and evaluations."""
     wall_s: float = 0.0
 
 
@@ -220,7 +222,7 @@ async def forget_directory(seen: Seen, figures: Figures) -> None:
                 await asyncio.sleep(0.5)
 
 
-async def inside(episodes: int) -> Figures:
+async def inside(episodes: int, *, also_train: bool) -> Figures:
     """Measure, on the head node."""
     figures, began_s = Figures(), time.monotonic()
     serve = ("serve", "--ray", "--address", nodes.head(), "--phones-per-node", str(PHONES), "--spares", "0")
@@ -259,15 +261,26 @@ async def inside(episodes: int) -> Figures:
     figures.noticed_s, figures.joined_s = round(figures.noticed_s, 2), round(figures.joined_s, 2)
     figures.back_to_three_quarters_s = round(figures.back_to_three_quarters_s, 2)
     figures.wall_s = round(time.monotonic() - began_s, 1)
+    if also_train:
+        await train(figures)
     return figures
 
 
-def train() -> bool:
-    """Play one GRPO step of `tiny_phone` with phones on all nodes; on the head node."""
+async def train(figures: Figures) -> None:
+    """Play one GRPO step of `tiny_phone` with phones on all nodes, started on the head node."""
     command = (sys.executable, "-m", "rlfactory", "train", "tiny_phone", "rlfactory.service.ray=true")
     ray = f"ray_kwargs.ray_init.address={nodes.head()}"
     few = ("rlfactory.service.phones=4", "trainer.total_training_steps=1", "rlfactory.warm_start.episodes=40")
-    return subprocess.run((*command, ray, *few), stdout=sys.stderr, check=False).returncode == 0
+    training = await asyncio.create_subprocess_exec(*command, ray, *few, stdout=sys.stderr)
+    steps: dict[str, float] = {}
+    while training.returncode is None:
+        with contextlib.suppress(RLFactoryError):  # before the services are there, and after
+            listing = await answer(directory().listing.remote())
+            steps.update({host: report.steps for host, report in listing.hosts.items()})
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(training.wait(), timeout=1.0)
+    figures.trained = training.returncode == 0 and len(steps) == NODES and min(steps.values()) > 0
+    figures.trained_balance = round(max(steps.values()) / (sum(steps.values()) / NODES), 3) if steps else None
 
 
 def _tell(line: str) -> None:
@@ -282,9 +295,7 @@ def main() -> None:
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.inside:
-        figures = asyncio.run(inside(arguments.episodes))
-        figures.trained = train() if arguments.train else None
-        print(json.dumps(asdict(figures)))
+        print(json.dumps(asdict(asyncio.run(inside(arguments.episodes, also_train=arguments.train)))))
         return
     if os.geteuid() != 0:
         sys.exit("error: the nodes are network namespaces, which only root can make")

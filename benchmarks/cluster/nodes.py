@@ -19,6 +19,7 @@ RAY: Final = {
     "RAY_AUTH_MODE": "disabled",  # nobody else reaches these addresses
     "RAY_health_check_period_ms": "1000",
     "RAY_health_check_failure_threshold": "3",
+    "RAY_memory_monitor_refresh_ms": "0",  # all share one machine's memory: each would end workers for what others take
 }
 OBJECT_STORE_BYTES: Final = 200_000_000
 TRIES: Final = 3

@@ -101,18 +101,29 @@ class Fleet(Collector):
         least = self.wanted.nodes or 1
         if len(self.hosts) < least:
             raise TaskError(f"{len(self.hosts)} nodes of the cluster have {self.wanted}; {least} are wanted")
-        placed = {node: _awaited(host.placed.remote()) for node, host in self.hosts.items()}
-        _, pending = await asyncio.wait(placed.values(), timeout=PLACE_S)
-        if without := [node[:8] for node, each in placed.items() if each in pending]:
-            raise TaskError(
-                f"no room for a service on {len(without)} of {len(placed)} nodes ({', '.join(without)}): "
-                f"{self.wanted} are not free there"
-            )
+        while without := await self._without_room():
+            tried = len(self.hosts) + len(self._retired)
+            self._retired |= without
+            for node in without:
+                self._end(node)
+            self.place()  # on others, where not all are asked for
+            if self.wanted.nodes is None or len(self.hosts) < least:
+                raise TaskError(
+                    f"no room for a service on {len(self._retired)} of {tried} nodes "
+                    f"({', '.join(node[:8] for node in sorted(self._retired))}): {self.wanted} are not free there"
+                )
+        placed = len(self.hosts)
         self._watch_starts()
         await asyncio.wait(self._starting.values())
         if problems := self._problems():
-            raise InfrastructureError(f"{len(problems)} of {len(placed)} services did not start: {problems[0]}")
+            raise InfrastructureError(f"{len(problems)} of {placed} services did not start: {problems[0]}")
         await self.look()
+
+    async def _without_room(self) -> set[str]:
+        """Return the nodes on which Ray has not started an actor in time."""
+        placed = {node: _awaited(host.placed.remote()) for node, host in self.hosts.items()}
+        await asyncio.wait(placed.values(), timeout=PLACE_S)
+        return {node for node, each in placed.items() if not each.done()}
 
     async def look(self) -> None:
         """See who is there, place what is missing, end what has drained, ask for what is needed."""

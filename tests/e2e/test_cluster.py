@@ -26,6 +26,7 @@ from rlfactory.envs.client.ray_cluster import (
 from rlfactory.envs.cluster.directory import Directory
 from rlfactory.envs.cluster.host import START_S, Host, version
 from rlfactory.envs.cluster.run import new_credentials
+from rlfactory.processes.child import Child
 
 ray = pytest.importorskip("ray")
 pytestmark = [pytest.mark.train, pytest.mark.training, pytest.mark.timeout(300)]
@@ -49,8 +50,16 @@ def cluster(monkeypatch):
     from ray.cluster_utils import Cluster
 
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
-    nodes.add_node(num_cpus=2)
+    for attempt in range(3):  # Ray gives itself 30 s to start, which are too few on a busy machine
+        nodes = Cluster()
+        try:
+            nodes.add_node(num_cpus=2, include_dashboard=False)
+            nodes.add_node(num_cpus=2)
+            break
+        except Exception as error:
+            nodes.shutdown()
+            if attempt == 2 or "timed out" not in str(error):
+                raise
     yield nodes
     ray.shutdown()
     nodes.shutdown()
@@ -128,6 +137,12 @@ async def test_what_is_wrong_with_a_cluster_is_said_in_a_line_and_nothing_goes_o
     await asyncio.wrap_future(taken.listing.remote().future())
     line = await said_wrong(*serve, program=("-c", IMPATIENT))
     assert re.search(r"no room for a service on \d of 2 nodes \(.*\): 1 CPUs are not free there", line)
+    nothing_serves()
+    async with asyncio.timeout(200):
+        argv = (sys.executable, "-c", IMPATIENT, *serve, "--nodes", "1", "--stop-on-eof")
+        service = await Child.start(*argv, name="serve")
+        assert len(json.loads(await service.receive())["hosts"]) == 1, "on the node that has room"
+        await service.stop(patience_s=30.0)
     nothing_serves()
     ray.kill(taken)
     named = {"name": DIRECTORY, "namespace": NAMESPACE, "num_cpus": 0}
