@@ -29,7 +29,7 @@ from rlfactory.envs.cluster.run import new_credentials
 from rlfactory.processes.child import Child
 
 ray = pytest.importorskip("ray")
-pytestmark = [pytest.mark.train, pytest.mark.training, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.train, pytest.mark.training, pytest.mark.timeout(600)]
 
 
 IMPATIENT = "from rlfactory.envs.cluster import fleet; fleet.PLACE_S = 10; from rlfactory.cli import main; main()"
