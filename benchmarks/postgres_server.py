@@ -7,11 +7,14 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from rlfactory.processes.child import tied
 
 NOBODY: Final = 65534
 START_TIMEOUT_S: Final = 110
@@ -65,9 +68,11 @@ def _serve(place: Path, home: Path) -> Iterator[Server]:
     if user is not None:
         os.chown(home, NOBODY, NOBODY)
 
+    # setpriv, not subprocess's user=: that forks, which a process full of gRPC's threads may not survive.
+    identity = [] if user is None else ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+    environment = {"LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"]}
+
     def run(*command: str) -> None:
-        # setpriv, not subprocess's user=: that forks, which a process full of gRPC's threads may not survive.
-        identity = [] if user is None else ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
         subprocess.run(
             [*identity, str(place / command[0]), *command[1:]],
             check=True,
@@ -76,32 +81,46 @@ def _serve(place: Path, home: Path) -> Iterator[Server]:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=START_TIMEOUT_S,
-            env={"LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"]},
+            env=environment,
         )
 
     data = str(home / "data")
     run("initdb", "-D", data, "-U", "owner", "-A", "trust", "-E", "UTF8", "--no-sync")
 
-    def start() -> int:
-        port = _free_port()
-        options = f"-p {port} {' '.join(f'-c {name}={value}' for name, value in SETTINGS.items())}"
-        log = str(home / "log")
-        run("pg_ctl", "-D", data, "-w", "-t", str(START_TIMEOUT_S - 10), "-l", log, "-o", options, "start")
-        return port
+    def start(port: int) -> subprocess.Popen[bytes]:
+        settings = [f"--{name}={value}" for name, value in (SETTINGS | {"port": str(port)}).items()]
+        with (home / "log").open("wb") as log:
+            command = tied(*identity, str(place / "postgres"), "-D", data, *settings)  # it ends with us, however we end
+            pipe = subprocess.PIPE
+            return subprocess.Popen(
+                command, cwd=home, stdin=pipe, stdout=log, stderr=log, env=environment, start_new_session=True
+            )
 
     for left in reversed(range(STARTS)):
-        try:
-            port = start()  # on a port that somebody may take first
+        port = _free_port()  # that somebody may take first
+        server = start(port)
+        if _is_ready(server, Path(data, "postmaster.pid")):
             break
-        except subprocess.CalledProcessError as error:
-            if not left:
-                words = (home / "log").read_text().splitlines()[-10:]
-                raise RuntimeError("PostgreSQL does not start:\n" + "\n".join(words)) from error
+        server.communicate()
+        if not left:
+            words = (home / "log").read_text().splitlines()[-10:]
+            raise RuntimeError("PostgreSQL does not start:\n" + "\n".join(words))
     try:
         place_of = "host=127.0.0.1 port={} dbname=postgres user={}"
         yield Server(owner=place_of.format(port, "owner"), reader=place_of.format(port, "reader"))
     finally:
         run("pg_ctl", "-D", data, "-m", "immediate", "stop")
+        server.communicate()
+
+
+def _is_ready(server: subprocess.Popen[bytes], state: Path) -> bool:
+    """Wait until a server serves, as `pg_ctl -w` does; False: it has ended instead, or takes too long."""
+    end_s = time.monotonic() + START_TIMEOUT_S
+    while server.poll() is None and time.monotonic() < end_s:
+        if state.exists() and state.read_text().splitlines()[7:8] == ["ready   "]:
+            return True
+        time.sleep(0.02)
+    return False
 
 
 def _free_port() -> int:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -33,6 +37,25 @@ async def workers() -> AsyncIterator[SqlWorkers]:
 @pytest.fixture
 def watched(tmp_path: Path) -> Watched:
     return Watched(tmp_path)
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed")
+async def test_a_server_ends_with_who_started_it_however_that_ends(eventually):
+    program = "import time\nfrom benchmarks.postgres_server import postgres\nwith postgres() as server:\n"
+    program += "    print(server.owner.split()[1].removeprefix('port='), flush=True)\n    time.sleep(600)"
+    child = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=PIPE)
+    assert child.stdout is not None
+    port = int(await child.stdout.readline())
+    with socket.create_connection(("127.0.0.1", port)):
+        child.kill()
+        await child.wait()
+
+    def is_gone() -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) != 0
+
+    await eventually(is_gone)
 
 
 @pytest.mark.parametrize("kind", ["memory", "duckdb"])
