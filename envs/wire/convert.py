@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -89,8 +90,14 @@ MAX_ARGUMENTS_BYTES: Final = 1 << 20
 """Of one step. Longer ones are cut by clients, and rejected as the model's mistake."""
 TOO_LONG: Final = f" (longer than {MAX_ARGUMENTS_BYTES} bytes, the calls of a step are cut)"
 MAX_NAME_CHARS: Final = 10_000
-MAX_VALUES: Final = 1 << 16
-"""In the arguments of a step, about: they are read on the event loop, where a million would take a second."""
+MAX_MARKS: Final = 1 << 16
+"""Commas, colons and brackets in the arguments of a step, also within strings."""
+MAX_VALUES: Final = 1 << 14
+"""Of these beyond strings: values are read on the event loop, where so many take some milliseconds."""
+MAX_DIGITS: Final = 400
+"""Of a number, more than any float has: what a longer one costs grows with the square of its length."""
+_STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # linear: it goes nowhere back, and never fails
+_LONG_NUMBER: Final = re.compile(rf"(?<![0-9])[0-9]{{{MAX_DIGITS + 1}}}")
 MAX_DEPTH: Final = 64
 """Of lists and objects in arguments: whatever walks through them may do so recursively."""
 
@@ -209,27 +216,51 @@ def _json_of(call: ToolCall) -> str:
 def calls_from_pb(messages: Iterable[pb.ToolCall]) -> tuple[ToolCall, ...]:
     """Return the calls; an empty id becomes the call's index. Arguments that are no JSON object mark it unreadable.
 
-    So do those that bring the values of all beyond `MAX_VALUES`.
+    So do those that bring what all say beyond what is read of a step.
 
     Raises: TaskError: two calls of the same id.
     """
     calls: list[ToolCall] = []
-    values = 0
+    said = _Said()
     for index, message in enumerate(messages):
-        values += message.arguments_json.count(",")
-        calls.append(_call_from_pb(message, index, too_many=values > MAX_VALUES))
+        calls.append(_call_from_pb(message, index, problem=said.problem_with(message.arguments_json)))
     if len({call.id for call in calls}) < len(calls):
         raise TaskError(f"call ids must differ within a step, got {', '.join(call.id for call in calls)}"[:500])
     return tuple(calls)
 
 
-def _call_from_pb(message: pb.ToolCall, index: int, *, too_many: bool) -> ToolCall:
+def marks_of(json_text: str) -> int:
+    """Return how many commas, colons and opening brackets there are: there are no more values than these and one."""
+    return sum(map(json_text.count, ",:[{"))
+
+
+class _Said:
+    """How much the calls of a step have said so far."""
+
+    def __init__(self) -> None:
+        self._chars = self._marks = self._values = 0
+
+    def problem_with(self, arguments_json: str) -> str:
+        """Count a call's arguments; return why they are not read, "" if they are."""
+        marks = values = marks_of(arguments_json)
+        self._chars += len(arguments_json)
+        self._marks += marks
+        if self._chars > MAX_ARGUMENTS_BYTES:
+            return f"the arguments of this step have more than {MAX_ARGUMENTS_BYTES} characters"
+        if self._marks <= MAX_MARKS and self._values + marks > MAX_VALUES:
+            values = marks_of(_STRING.sub("", arguments_json))
+        self._values += values
+        too_many = self._marks > MAX_MARKS or self._values > MAX_VALUES
+        return f"the arguments of this step hold more than {MAX_VALUES} values" if too_many else ""
+
+
+def _call_from_pb(message: pb.ToolCall, index: int, *, problem: str) -> ToolCall:
     name, text = message.name[:MAX_NAME_CHARS], message.arguments_json
     arguments: Mapping[str, JSON] = {}
     unreadable = ""
     try:
-        if too_many:
-            raise TaskError(f"the arguments of this step hold more than {MAX_VALUES} values")
+        if problem:
+            raise TaskError(problem)
         arguments = _json_object(text)
     except TaskError as error:
         unreadable = str(error) + TOO_LONG * (len(text) > MAX_ARGUMENTS_BYTES // 64)
@@ -239,7 +270,8 @@ def _call_from_pb(message: pb.ToolCall, index: int, *, too_many: bool) -> ToolCa
 def _json_object(text: str) -> Mapping[str, JSON]:
     """Raises: TaskError: not a JSON object."""
     try:
-        value = _READ_JSON(text) if text else {}
+        read = _READ_BOUNDED if len(text) > MAX_DIGITS and _LONG_NUMBER.search(text) else _READ_JSON
+        value = read(text) if text else {}
     except (ValueError, RecursionError) as error:
         raise TaskError(f"arguments are not JSON: {error}") from None
     if not isinstance(value, dict):
@@ -247,6 +279,15 @@ def _json_object(text: str) -> Mapping[str, JSON]:
     if text.count("[") + text.count("{") > MAX_DEPTH and not _is_shallow(value):
         raise TaskError(f"arguments are nested more than {MAX_DEPTH} deep")
     return value
+
+
+def _bounded_int(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a number has {len(digits)} digits; at most {MAX_DIGITS} are read")
+    return int(digits)
+
+
+_READ_BOUNDED: Final = json.JSONDecoder(parse_int=_bounded_int).decode
 
 
 def _is_shallow(value: JSON) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import time
@@ -12,6 +13,7 @@ from benchmarks.adversary.attack import Broke, attack, require
 from benchmarks.blame.calls import value
 from rlfactory.envs.api.errors import LimitExceeded, RLFactoryError
 from rlfactory.envs.api.types import JSON, SessionOptions, ToolStatus
+from rlfactory.envs.client import EnvClient
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
 FENCE = "```" + "\n" * 19_990 + "x"
@@ -118,6 +120,22 @@ async def unknown_arguments(arena: Arena) -> str:
 async def many_values(arena: Arena) -> str:
     """Call a tool with a list of 300,000 objects."""
     return await _quick(arena, SUMS, ("calculator", {"expression": [{} for _ in range(300_000)]}))
+
+
+@attack("rejected, and nobody else waits", limit_s=60)
+async def very_many_values(arena: Arena) -> str:
+    """Send 60,000 objects, and 200 numbers of 4,000 digits, from eight sessions at once, 96 times."""
+    said: tuple[JSON, ...] = ([{"a": n} for n in range(60_000)], [10**4_000] * 200)
+
+    async def play(client: EnvClient, seed: int) -> None:
+        async with client.session(SUMS, seed=seed, options=TEXT) as session:
+            for turn in range(12):
+                said_ = await text_of(session, "calculator", expression=said[turn % 2])
+                require(said_.startswith("rejected"), said_[:120])
+
+    async with arena.client() as client:
+        await asyncio.gather(*(play(client, seed) for seed in range(8)))
+    return "96 rejected"
 
 
 @attack("rejected as the model's mistake; the episode goes on")

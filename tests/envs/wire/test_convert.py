@@ -112,13 +112,42 @@ def test_arguments_that_are_no_json_object_make_a_call_that_is_rejected(text):
 
 
 def test_arguments_of_too_many_values_are_not_read():
-    many = json.dumps({"a": list(range(40_000))})
+    many = json.dumps({"a": list(range(10_000))})
     calls = convert.calls_from_pb([pb.ToolCall(name="phone", arguments_json=each) for each in (many, many, "{}")])
     assert [bool(call.unreadable) for call in calls] == [False, True, True]
-    assert "more than 65536 values" in calls[1].unreadable
-    begun_s = time.process_time()
-    convert.calls_from_pb([pb.ToolCall(name="phone", arguments_json=f'{{"a": [{"{}," * 600_000}1]}}')])
-    assert time.process_time() - begun_s < 0.05
+    assert "more than 16384 values" in calls[1].unreadable
+
+
+def test_what_looks_like_values_in_a_text_does_not_count():
+    table = json.dumps({"code": "1,2,[3\n" * 20_000})
+    (read,) = convert.calls_from_pb([pb.ToolCall(name="python", arguments_json=table)])
+    assert not read.unreadable
+    assert read.arguments == json.loads(table)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{"a": [{"{}," * 600_000}1]}}',
+        json.dumps({"a": [{"a": n} for n in range(60_000)]}),
+        json.dumps({"a": [10**4_000] * 200}),
+        '{"a":"' + '\\"' * 400_000 + "," * 20_000,
+    ],
+)
+def test_arguments_that_would_take_long_are_told_from_others_soon(text):
+    begun_s = time.thread_time()
+    (read,) = convert.calls_from_pb([pb.ToolCall(name="phone", arguments_json=text)])
+    took_s = time.thread_time() - begun_s
+    assert read.unreadable
+    assert took_s < 0.05
+
+
+def test_a_long_number_is_the_models_mistake_and_a_long_text_of_digits_is_none():
+    calls = [pb.ToolCall(name=f"t{n}", arguments_json=f'{{"a": {what}}}') for n, what in enumerate(("7" * 401, '"7"'))]
+    text = pb.ToolCall(name="text", arguments_json=json.dumps({"a": "7" * 5_000, "b": 10**399}))
+    long, short, digits = convert.calls_from_pb([*calls, text])
+    assert "401 digits" in long.unreadable
+    assert not short.unreadable and not digits.unreadable
 
 
 def test_undefined_enumerators_are_refused():
