@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import os
+import resource
 import signal
 import sys
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
@@ -46,6 +48,8 @@ from rlfactory.processes.child import when_parent_ends
 from rlfactory.processes.malloc import keep_large_blocks
 
 DRAWING_PROCESSES: Final = 2
+MOST_FILES: Final = 65_536
+"""Open at a time; shells often allow 1,024, which is as many connections."""
 
 
 def run_service(options: ServeOptions) -> None:
@@ -54,6 +58,9 @@ def run_service(options: ServeOptions) -> None:
     Raises: TaskError: an option, or what it names, makes no sense. DeviceError: no phone. AddressInUse.
     """
     keep_large_blocks(os.environ)
+    _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):  # more than the kernel's own limit, in some containers
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(most_files, MOST_FILES), most_files))
     if options.log_json:
         logging.getLogger().addHandler(json_lines(sys.stderr))
     event_loop.run(serve(options))

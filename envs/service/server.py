@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import logging
+import resource
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -49,6 +50,9 @@ log = logging.getLogger(__name__)
 SERVICE_NAME: Final = SERVICE.full_name
 MAX_CALLS: Final = 2048
 """Of one tenant at a time; a stream of steps is one."""
+MAX_CONNECTIONS: Final = 4096
+OWN_FILES: Final = 512
+"""That are left for what the service opens itself, however many connect."""
 DRAIN_POLL_S: Final = 0.05
 AGE_GRACE_S: Final = 60.0
 """For the calls of a connection that has become too old; steps go on without it."""
@@ -60,6 +64,7 @@ CONNECTIONS: Final = (
     ("grpc.keepalive_permit_without_calls", 1),
     # A client that is gone without a word is noticed; clients may ask as often whether we are.
     ("grpc.max_connection_idle_ms", 300_000),
+    ("grpc.server_handshake_timeout_ms", 10_000),
     ("grpc.so_reuseport", 0),
     ("grpc.max_metadata_size", 8 << 10),
     ("grpc.absolute_max_metadata_size", 16 << 10),
@@ -140,6 +145,7 @@ class EnvServer:
             options=(
                 ("grpc.max_receive_message_length", 2 * config.limits.max_request_bytes),
                 ("grpc.max_send_message_length", -1),
+                ("grpc.max_allowed_incoming_connections", _most_connections()),
                 ("grpc.max_connection_age_ms", int(1000 * config.connection_age_s)),
                 ("grpc.max_connection_age_grace_ms", int(1000 * AGE_GRACE_S)),
                 *CONNECTIONS,
@@ -265,6 +271,12 @@ async def serving(
         await server.start()
         stack.push_async_callback(server.stop)
         yield server
+
+
+def _most_connections() -> int:
+    """Return how many connections leave files for others: each is one, also of who says nothing."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return min(MAX_CONNECTIONS, max(files // 2, files - OWN_FILES))
 
 
 async def _drain(pool: Pool, *, timeout_s: float) -> None:

@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import gzip
 import os
+import socket
 import struct
+import time
 
 import grpc
 
@@ -29,7 +31,7 @@ from benchmarks.adversary.frames import (
     settings,
     wire,
 )
-from rlfactory.envs.api.errors import RLFactoryError
+from rlfactory.envs.api.errors import InfrastructureError, RLFactoryError
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
 BIG = 1_150_000
@@ -53,6 +55,29 @@ async def silent_connections(arena: Arena) -> str:
     finally:
         for _, writer in opened:
             writer.transport.abort()
+
+
+@attack("newcomers are served within 15 s", limit_s=60)
+async def silent_crowd(arena: Arena) -> str:
+    """Open 5,000 connections, more than there may be, and say nothing."""
+    host, _, port = arena.address.rpartition(":")
+    opened = [socket.socket() for _ in range(5000)]
+    try:
+        for number, each in enumerate(opened):
+            each.setblocking(False)
+            each.connect_ex((host, int(port)))
+            if not number % 50:
+                await asyncio.sleep(0.01)
+        begun_s = time.monotonic()
+        async with asyncio.timeout(15 * arena.slowness):
+            while True:
+                with contextlib.suppress(InfrastructureError):
+                    await _serves(arena)
+                    break
+        return f"a newcomer served after {time.monotonic() - begun_s:.1f} s"
+    finally:
+        for each in opened:
+            each.close()
 
 
 @attack("the connection is refused or ignored")

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import io
 import json
 import logging
+import resource
+import socket
+import threading
 
 import grpc
 import httpx
 import pytest
-from prometheus_client import generate_latest
+from prometheus_client import CollectorRegistry, generate_latest
 
 from rlfactory.envs.api.errors import InfrastructureError, SessionNotFound, UnknownName
 from rlfactory.envs.client import EnvClient
-from rlfactory.envs.service import access_log
+from rlfactory.envs.service import access_log, metrics
+from rlfactory.envs.service import server as server_module
 from rlfactory.envs.service.access_log import json_lines
+from rlfactory.envs.service.metrics import exposed
 from rlfactory.envs.wire.stub import EnvServiceStub
 from rlfactory.envs.wire.v1 import env_pb2 as pb
 
@@ -74,3 +81,33 @@ async def test_a_service_logs_json_and_shows_calls_and_quotas_at_an_address_of_c
         line = json.loads(await process.stderr.readline())
         assert (line["reason"], line["task"], line["logger"]) == ("UNKNOWN_NAME", "no.such_task", "rlfactory.access")
         assert line["request_id"]
+
+
+async def test_the_port_of_the_figures_is_held_by_nobody_for_long(monkeypatch):
+    monkeypatch.setattr(metrics, "MAX_SCRAPES", 2)
+    monkeypatch.setattr(metrics, "SCRAPE_TIMEOUT_S", 0.3)
+    with exposed(CollectorRegistry(), host="127.0.0.1", port=0) as port, contextlib.ExitStack() as stack:
+        for _ in range(8):
+            silent = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+        assert await asyncio.to_thread(silent.recv, 1) == b"", "there is no place for it"
+
+        def is_served() -> bool:
+            with contextlib.suppress(httpx.TransportError):
+                return httpx.get(f"http://127.0.0.1:{port}/metrics").is_success
+            return False
+
+        while not await asyncio.to_thread(is_served):
+            pass
+        threads = [each for each in threading.enumerate() if "process_request" in each.name]
+        assert len(threads) <= 2
+
+
+def test_connections_leave_files_for_the_service_itself():
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1024, files[1]))
+        assert server_module._most_connections() == 512
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(files[1], 10_000), files[1]))
+        assert server_module._most_connections() == 4096
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, files)
