@@ -24,6 +24,7 @@ from rlfactory.emulators.sources.direct import DirectSource
 from rlfactory.envs.api.errors import RLFactoryError, TaskError
 from rlfactory.envs.api.types import Observation, Reward, SessionOptions, StepResult, ToolCall
 from rlfactory.envs.rewards.rubric import Rubric
+from rlfactory.envs.service.idempotency import Remembered
 from rlfactory.envs.service.limits import Limits
 from rlfactory.envs.service.phones import EpisodeKey, HeldPhone
 from rlfactory.envs.service.restart.journal import Journal
@@ -109,6 +110,7 @@ def _session(task: AndroidWorldTask, device: Device) -> PlayedSession:
         runtime=ToolRuntime(),
         services=Services(),
         journal=Journal(),
+        remembered=Remembered(1 << 30, 1),
     )
     phone = HeldPhone(device=device, host="direct", give_back=lambda problem, *, fatal=False: None, renew=lambda: None)
     return PlayedSession(Session("benchmark", episode, phone, listener=_Listener()))

@@ -24,7 +24,7 @@ MAX_CHARS: Final = 300
 MAX_NAME_CHARS: Final = 80
 
 ABOUT: Final[ContextVar[Mapping[str, str]]] = ContextVar("about", default={})  # noqa: B039 - never changed
-"""What the call that is being answered names: session, task, request_id."""
+"""What the call that is being answered names, shortened: session, task, request_id."""
 
 
 class _Pace:
@@ -54,8 +54,8 @@ _refusals, _voids = _Pace(), _Pace()
 def refused(method: str, peer: str, code: str, why: str, *, reason: str = "") -> None:
     """Log that a call was refused. Values of clients are cut and quoted: they may hold anything."""
     fields = {"method": method[:MAX_NAME_CHARS], "peer": peer, "code": code, "reason": reason, "blame": "client"}
-    about = "".join(f" {name}={value!r}" for name, value in _about().items())
-    _say(_refusals, f"refused {code} {fields['method']!r} from {peer}{about}: {_quoted(why)}", fields)
+    named = "".join(f" {name}={value!r}" for name, value in _about().items())
+    _say(_refusals, f"refused {code} {fields['method']!r} from {peer}{named}: {_quoted(why)}", fields)
 
 
 def went_void(session: str, task: str, error: RLFactoryError, *, tool: str) -> None:
@@ -80,7 +80,7 @@ def _quoted(text: str) -> str:
 def _about() -> dict[str, str]:
     """Return what the present call is about; what it says not is left out."""
     known = {"tenant": TENANT.get(), "session": SESSION.get(), **ABOUT.get()}
-    return {name: value[:MAX_NAME_CHARS] for name, value in known.items() if value}
+    return {name: value for name, value in known.items() if value}
 
 
 class _WithContext(logging.Filter):

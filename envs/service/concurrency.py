@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from rlfactory.emulators.device.device import Device, Snapshot
 from rlfactory.emulators.device.errors import DeviceError
+from rlfactory.envs.service.phones import HeldPhone
 from rlfactory.envs.service.session import Session
 
 T = TypeVar("T")
@@ -37,6 +38,14 @@ async def all_or_none(making: Sequence[Coroutine[None, None, Session]]) -> list[
         return [each for each in made if isinstance(each, Session)]
     await asyncio.gather(*(each.close() for each in made if isinstance(each, Session)))
     raise failures[0]
+
+
+async def end_all(sessions: Sequence[Session], phones: Sequence[HeldPhone | None]) -> None:
+    """End sessions that came to nothing; the phones are given back, also those that no session got."""
+    for session in sessions:
+        await session.close()
+    for phone in filter(None, phones):
+        phone.give_back("")
 
 
 async def _settle(tasks: Sequence[asyncio.Task[Session]]) -> list[Session | BaseException]:

@@ -1,14 +1,19 @@
-"""Numbered work that is done at most once, however often and however concurrently it is asked for."""
+"""Numbered work that is done at most once, however often and however concurrently it is asked for.
+
+And how much sessions may remember of it: what was said is there for verdicts, and for those who ask again.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+import sys
+from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from rlfactory.envs.api.errors import LimitExceeded, OutOfOrder, TaskError
+from rlfactory.envs.service.services import TENANT
 
 T = TypeVar("T")
 
@@ -149,6 +154,10 @@ class NamedRequests(Generic[T]):
         if entry is not None:
             self._give_up(entry)
 
+    def forget(self, owner: str, name: str) -> None:
+        """Keep what came of this request no longer: its client had it, and is done with it."""
+        self._entries[owner].pop(name, None)
+
     def _abandon(self, owner: str, name: str, entry: _Request[T]) -> None:
         if not entry.fetched and not entry.waiters and self._entries[owner].get(name) is entry:
             self.drop(owner, name)
@@ -178,3 +187,61 @@ def checked_id(text: str) -> str:
     if len(text.encode()) > MAX_ID_BYTES:
         raise TaskError(f"a request_id has at most {MAX_ID_BYTES} bytes")
     return text
+
+
+class Remembered:
+    """What the open sessions of a service remember of what was said in them: counted of each tenant, and bounded."""
+
+    def __init__(self, max_of_tenant: int, sessions: int) -> None:
+        """Args: sessions: that a tenant may have; each may remember its part, whatever the others do."""
+        self.bytes: Counter[str] = Counter()
+        """By tenant."""
+        self.max_of_tenant = max_of_tenant
+        self._part = max_of_tenant // sessions
+
+    def require_room(self, tenant: str, own_bytes: int, size_bytes: int) -> None:
+        """Raises: LimitExceeded: a session that remembers `own_bytes` cannot remember so much more."""
+        total = self.bytes[tenant]
+        if total + size_bytes > self.max_of_tenant and own_bytes + size_bytes > self._part:
+            raise LimitExceeded(
+                f"this tenant's sessions remember {total} bytes of calls and answers, this one {own_bytes} of them, "
+                f"and the step has {size_bytes}; its quota of kept_bytes is {self.max_of_tenant}"
+            )
+
+
+class Memory:
+    """What one session of the present tenant's remembers, in bytes, until it forgets."""
+
+    def __init__(self, of: Remembered) -> None:
+        self.bytes = 0
+        self._answer = 0
+        """Of these: of the last answer, which the next one replaces."""
+        self._of = of
+        self._tenant = TENANT.get()
+
+    def require_room(self, size_bytes: int) -> None:
+        """Raises: LimitExceeded: there is none for so much more."""
+        self._of.require_room(self._tenant, self.bytes, size_bytes)
+
+    def add(self, size_bytes: int, *, answer: int = 0) -> None:
+        added, self._answer = size_bytes + answer - self._answer, answer
+        self.bytes += added
+        self._of.bytes[self._tenant] += added
+
+    def forget(self) -> None:
+        self._of.bytes[self._tenant] -= self.bytes
+        self.bytes = self._answer = 0
+
+
+def held_bytes(value: object) -> int:
+    """Return how much memory a value of JSON takes."""
+    total, left = 0, [value]
+    while left:
+        each = left.pop()
+        total += sys.getsizeof(each)
+        if isinstance(each, dict):
+            left += each
+            left += each.values()
+        elif isinstance(each, list):
+            left += each
+    return total

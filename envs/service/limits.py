@@ -27,6 +27,8 @@ class Limits:
     """Of one step. A message of more than twice as much ends its call, or its whole stream."""
     max_under_way_bytes: int = 64 << 20
     """Of requests that are being carried out; beyond that they are refused, large ones when three quarters are used."""
+    max_kept_bytes: int = 256 << 10
+    """Of what was said in a session, times `max_sessions`: while all keep less than that, one may keep more."""
     max_unwritten_bytes: int = 32 << 20
     """Of answers that clients have not taken yet; beyond that, answers wait to be made."""
     max_lease_s: float = 3600.0
@@ -68,6 +70,8 @@ class Quotas:
     """Of its requests that are being carried out. None: its part of `max_under_way_bytes`."""
     unwritten_bytes: int | None = None
     """Of answers that it has not taken yet. None: `max_unwritten_bytes`."""
+    kept_bytes: int | None = None
+    """Of calls and answers that its open sessions remember. None: its part of `max_kept_bytes` times `max_sessions`."""
     phones: int | None = None
     """None: all, shared out evenly."""
     sql_workers: int | None = None

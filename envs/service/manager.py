@@ -26,9 +26,9 @@ from rlfactory.envs.api.errors import (
 from rlfactory.envs.api.types import ResetResult, SessionOptions, Split, StepResult, ToolCall
 from rlfactory.envs.perturb.catalogue import turns_under
 from rlfactory.envs.rewards.rubric import Rubric
-from rlfactory.envs.service.concurrency import all_or_none, forget_snapshot, to_its_end
+from rlfactory.envs.service.concurrency import all_or_none, end_all, forget_snapshot, to_its_end
 from rlfactory.envs.service.events import EventBus, EventKind
-from rlfactory.envs.service.idempotency import NamedRequests, checked_id
+from rlfactory.envs.service.idempotency import NamedRequests, Remembered, checked_id
 from rlfactory.envs.service.limits import Limits, Quotas, bounded
 from rlfactory.envs.service.metrics import ServiceMetrics
 from rlfactory.envs.service.phones import EpisodeKey, Goldens, HeldPhone, PhoneDesk
@@ -57,6 +57,8 @@ class _OpenSession:
     expires_at_s: float = 0.0
     """By the event loop's clock."""
     timer: asyncio.TimerHandle | None = None
+    request_id: str = ""
+    """Of the call that its client has it by."""
 
 
 class SessionManager:
@@ -96,6 +98,8 @@ class SessionManager:
         self.draining = False
         quotas = quotas or Quotas()
         self._max_of_tenant = quotas.part("sessions", limits.max_sessions, tenants)
+        kept_bytes = quotas.part("kept_bytes", limits.max_kept_bytes * limits.max_sessions, tenants)
+        self._remembered = Remembered(kept_bytes, self._max_of_tenant)
         self._desk = PhoneDesk(
             pool, quota=quotas.phones, wait_s=limits.phone_wait_s, counters=self.counters, events=self.events
         )
@@ -136,13 +140,15 @@ class SessionManager:
 
     def quotas_limits(self) -> dict[str, float]:
         """Return the most that a tenant may have of what is counted here."""
-        return {"sessions": self._max_of_tenant, "phones": self._desk.most_of_tenant}
+        kept_bytes = self._remembered.max_of_tenant
+        return {"sessions": self._max_of_tenant, "phones": self._desk.most_of_tenant, "kept_bytes": kept_bytes}
 
     def quotas_used(self) -> Iterator[tuple[str, str, float]]:
         """Yield how much of that each tenant has."""
         sessions = Counter(held.tenant for held in tuple(self._open.values()))
         yield from ((tenant, "sessions", number) for tenant, number in sessions.items())
         yield from ((tenant, "phones", number) for tenant, number in self._desk.lent().items())
+        yield from ((tenant, "kept_bytes", number) for tenant, number in tuple(self._remembered.bytes.items()))
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
@@ -169,7 +175,11 @@ class SessionManager:
     ) -> tuple[ResetResult, ...]:
         if not request_id:
             return await work()
-        return await self._requests.run(TENANT.get(), checked_id(request_id), about, work)
+        results = await self._requests.run(TENANT.get(), checked_id(request_id), about, work)
+        for each in results:
+            if each.session in self._open:
+                self._open[each.session].request_id = request_id
+        return results
 
     async def _reset(self, task: str, seed: int, split: Split, options: SessionOptions, client: str) -> ResetResult:
         episode = await self.episode(task, seed, split, options, client)
@@ -200,6 +210,7 @@ class SessionManager:
             runtime=self._runtime,
             services=self._services,
             journal=self._journal,
+            remembered=self._remembered,
         )
 
     async def _begin(self, episode: EpisodeScope) -> Session:
@@ -285,7 +296,7 @@ class SessionManager:
                 )
                 return await self._fork_locked(parent, children)
         except BaseException:
-            await asyncio.shield(self._keep(_end(children, phones)))
+            await asyncio.shield(self._keep(end_all(children, phones)))
             raise
 
     async def _fork_locked(self, parent: Session, children: Sequence[Session]) -> list[Session]:
@@ -372,6 +383,7 @@ class SessionManager:
             return
         if held.timer is not None:
             held.timer.cancel()
+        self._requests.forget(held.tenant, held.request_id)
         self.counters["closes"] += 1
         self._journal.closed(session_id)
         self.events.emit("close", session_id, why, tenant=held.tenant)
@@ -476,14 +488,6 @@ class SessionManager:
             perturb=session.episode.options.perturb,
             progress=session.reward.progress,
         )
-
-
-async def _end(sessions: Sequence[Session], phones: Sequence[HeldPhone | None]) -> None:
-    """End sessions that came to nothing; the phones are given back, also those that no session got."""
-    for session in sessions:
-        await session.close()
-    for phone in filter(None, phones):
-        phone.give_back("")
 
 
 def _new_id() -> str:

@@ -68,22 +68,33 @@ def _answers(method: Method[Request, Response]) -> Method[bytes, Response]:
     @wraps(method)
     async def answering(self: EnvService, data: bytes, context: Context) -> Response:
         try:
-            return await method(self, parsed(kind, data), context)
+            answer = method(self, parsed(kind, data), context)
+            data = b""
+            return await answer
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
-            await _abort(context, method.__name__, _ours(error, method.__name__))
+            failure, data = _ours(error, method.__name__), b""
+        return await _abort(context, method.__name__, failure)
 
     return answering
 
 
 def _ours(error: Exception, doing: str) -> RLFactoryError:
-    """Return what to tell the caller of a method that raised this."""
+    """Return what to tell the caller of a method that raised this; where it was raised is forgotten.
+
+    The frames there hold the request, and may hold the error: all of it would stay until the garbage is collected.
+    """
     if isinstance(error, RLFactoryError):
-        return error
-    if isinstance(error, DeviceError):
-        return device_failure(error, doing)
-    log.error("%s failed", doing, exc_info=error)
-    failure = InfrastructureError(f"{doing}: the service failed: {type(error).__name__}: {error}")
-    failure.retryable = False
+        failure = error
+    elif isinstance(error, DeviceError):
+        failure = device_failure(error, doing)
+    else:
+        log.error("%s failed", doing, exc_info=error)
+        failure = InfrastructureError(f"{doing}: the service failed: {type(error).__name__}: {error}")
+        failure.retryable = False
+    known: BaseException | None = error
+    while known is not None:
+        known.__traceback__ = known.__context__ = None
+        known = known.__cause__
     return failure
 
 
@@ -213,8 +224,15 @@ class EnvService:
         data = await _request(context, name)
         with self._under_way.hold(len(data)) as held:
             if held.refusal is not None:
+                del data
                 await _abort(context, name, held.refusal)
-            return await method(data, context)
+            await self._paces[TENANT.get()].turn(len(data))
+            answer = method(data, context)
+            del data  # who fails keeps alive what is known here
+            return await answer
+
+    def _is_about(self, **names: str) -> None:
+        access_log.ABOUT.set({name: value[:MAX_NAME_CHARS] for name, value in names.items()})
 
     def _load(self) -> Load:
         manager = self._manager
@@ -256,7 +274,7 @@ class EnvService:
 
     @_answers
     async def Reset(self, request: pb.ResetRequest, context: Context) -> pb.ResetResponse:  # noqa: N802
-        access_log.ABOUT.set({"task": request.task, "request_id": request.request_id})
+        self._is_about(task=request.task, request_id=request.request_id)
         result = await self._manager.reset(
             request.task,
             seed=request.seed,
@@ -274,7 +292,7 @@ class EnvService:
             await writer.write(answer.size_bytes, lambda: b"".join(answer.parts))  # repeats share bytes until then
 
     async def _step(self, request: pb.StepRequest) -> Answer:
-        access_log.ABOUT.set({"session": request.session})
+        self._is_about(session=request.session)
         limit = self._manager.limits.max_calls_per_step
         if len(request.calls) > limit:  # before they are read: that takes its time, on the event loop
             raise LimitExceeded(f"{len(request.calls)} calls in one step; max_calls_per_step is {limit}")
@@ -329,7 +347,7 @@ class EnvService:
 
     @_answers
     async def Fork(self, request: pb.ForkRequest, context: object) -> pb.ForkResponse:  # noqa: N802
-        access_log.ABOUT.set({"session": request.session, "request_id": request.request_id})
+        self._is_about(session=request.session, request_id=request.request_id)
         results = await self._manager.fork(request.session, request.n, request_id=request.request_id)
         return pb.ForkResponse(sessions=[convert.reset_to_pb(result) for result in results])
 

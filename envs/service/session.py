@@ -39,7 +39,7 @@ from rlfactory.envs.api.types import (
 from rlfactory.envs.perturb.catalogue import PERTURBATIONS
 from rlfactory.envs.perturb.perturbation import disturb, plan, rebased
 from rlfactory.envs.rewards.rubric import Judge, Rubric
-from rlfactory.envs.service.idempotency import AtMostOnce
+from rlfactory.envs.service.idempotency import AtMostOnce, Memory, Remembered, held_bytes
 from rlfactory.envs.service.limits import Limits
 from rlfactory.envs.service.observer import PhoneObserver, SentImages
 from rlfactory.envs.service.phones import EpisodeKey, HeldPhone
@@ -56,9 +56,11 @@ from rlfactory.user_code import told_with_line
 OBSERVE_SHARE: Final = 0.25
 """Of a step's time, kept for observing and judging."""
 LEAST_TIMEOUT_S: Final = 0.001
-MAX_KEPT_CHARS: Final = 2_000_000
+MAX_KEPT_BYTES: Final = 2_000_000
 """Of arguments and results that a session remembers whole."""
 SHORT_CHARS: Final = 200
+CALL_BYTES: Final = 1_000
+"""What a call takes beside its arguments and texts."""
 ALWAYS_THERE: Final = ("phone", "finish")
 """Tools that need no network."""
 OFFLINE: Final = ToolResult(call_id="", name="", status=ToolStatus.ERROR, text="the network does not answer; try again")
@@ -95,6 +97,8 @@ class EpisodeScope:
     """Shared, too: what tools and verdicts stand on."""
     journal: Journal
     """Where turns are written down before their callers are told of them."""
+    remembered: Remembered
+    """Shared, too: how much sessions may keep of what is said."""
 
 
 class Listener(Protocol):
@@ -139,10 +143,8 @@ class Session:
         self._judge = Judge(episode.task)
         self._rubric = episode.task.rubric() or episode.rubric
         self._calls: tuple[PlayedCall, ...] = ()
-        self._said_chars = 0
-        """By the calls of the step that runs."""
-        self._kept_chars = 0
-        """Of what was said in `_calls`."""
+        self._memory = Memory(episode.remembered)
+        """Of `_calls`, and of the last answer."""
         self._tools: dict[str, Tool] = {}
         self._notes = TurnNotes()
         self._executor = Executor(
@@ -185,7 +187,8 @@ class Session:
         Raises: DeviceError: the phone failed, or it is not in the parent's state.
         """
         self._initial, self._now, self.reward = parent._initial, parent._now, parent.reward
-        self._calls, self._kept_chars = parent._calls, parent._kept_chars
+        self._calls = parent._calls
+        self._memory.add(parent._memory.bytes)
         self._plan = parent._plan
         if self.phone is not None and self._observer is not None and parent._observer is not None:
             self._now = await self.phone.device.state(timeout_s=self.episode.limits.setup_timeout_s)
@@ -306,15 +309,18 @@ class Session:
         said = repr([(each.id, each.name, each.arguments, each.unreadable) for each in calls])
         fingerprint = hashlib.blake2b(said.encode()).digest()
         if is_new:
-            self._said_chars = len(said)
+            self._memory.require_room(len(said) + len(calls) * self.episode.limits.max_output_chars)
         return await self._once.run(seq, fingerprint, lambda: self._play_or_void(seq, calls, fingerprint))
 
     def _keep_calls(self, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> None:
         """Remember what was played, for verdicts; of what goes beyond a session's share, the beginning."""
-        self._kept_chars += self._said_chars + sum(len(result.text) for result in results)
-        if self._kept_chars > MAX_KEPT_CHARS:
-            calls = [replace(call, arguments={}) for call in calls]
-            results = [replace(result, text=result.text[:SHORT_CHARS]) for result in results]
+        answer = sum(held_bytes(result.text) for result in results)
+        kept = sum(held_bytes([call.id, call.name, call.arguments]) + CALL_BYTES for call in calls) + answer
+        if self._memory.bytes + kept > MAX_KEPT_BYTES:
+            calls = [replace(call, id=call.id[:SHORT_CHARS], arguments={}) for call in calls]
+            results = [replace(result, call_id="", text=result.text[:SHORT_CHARS]) for result in results]
+            kept = CALL_BYTES * len(calls)
+        self._memory.add(kept, answer=2 * answer)  # as it is, and as it is sent to those who ask again
         self._calls += tuple(
             PlayedCall(turn=self.turns, call=call, result=result) for call, result in zip(calls, results, strict=True)
         )
@@ -457,6 +463,7 @@ class Session:
                 for tool in self._tools.values():
                     await tool.close()
         finally:
+            self._memory.forget()
             self._return_phone(problem)
 
 

@@ -34,6 +34,8 @@ MAX_WAITING_BYTES: Final = 16 << 20
 PART_OF_LARGE: Final = 0.75
 """Of the bytes under way: large requests leave the rest to small ones."""
 STEPS_IN_ROUND: Final = 16
+BYTES_OF_STEP: Final = 2 << 10
+"""That one of these has; a larger one counts for several, for reading it takes its time."""
 READ_WITHIN_S: Final = 60.0
 """A client that takes nothing of an answer for so long is given up."""
 
@@ -165,13 +167,14 @@ class Pace:
         self._begun = 0
         self._next = asyncio.Lock()
 
-    async def turn(self) -> None:
-        """Wait for the next round if this one is full."""
-        self._begun += 1
+    async def turn(self, size_bytes: int = 0) -> None:
+        """Wait for the next round if this one is full. Args: size_bytes: of the step, where it is not small."""
+        cost = 1 + size_bytes // BYTES_OF_STEP
+        self._begun += cost
         if self._begun > STEPS_IN_ROUND:
             async with self._next:
                 await asyncio.sleep(0)
-                self._begun = 1
+                self._begun = cost
 
 
 class Writer:
@@ -306,7 +309,7 @@ class StepStream:
                         del self._tasks[task]
                         task.cancel()
                 for each in request.steps:
-                    await self._pace.turn()
+                    await self._pace.turn(each.ByteSize() if len(piece) > SMALL_BYTES else 0)
                     too_large = self._too_large(each) if len(piece) > self._max_request_bytes else None
                     await self._begin(each, held, held.refusal or too_large)
         return True

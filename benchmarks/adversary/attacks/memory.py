@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import time
+from collections.abc import Sequence
+from typing import Any, Final
 
 import grpc
 
 from benchmarks.adversary.arena import HONEST, SUMS, TEXT, Arena, call, goes_on, metadata
 from benchmarks.adversary.attack import attack, require
 from rlfactory.envs.api.errors import LimitExceeded, RLFactoryError
-from rlfactory.envs.api.types import SessionOptions
+from rlfactory.envs.api.types import ResetResult, SessionOptions
+from rlfactory.envs.client import EnvClient
 from rlfactory.envs.wire.v1 import env_pb2 as pb
+
+MANY: Final = 1000
+"""Sessions; a tenant may have fewer."""
 
 
 @attack("memory stays", limit_s=60)
@@ -67,34 +75,106 @@ async def large_answers(arena: Arena) -> str:
     return "36 MB of answers"
 
 
+@attack("refused when they remember too much; memory stays", limit_s=120)
+async def everything_kept(arena: Arena) -> str:
+    """Say as much as it takes in as many sessions as there may be: long texts, long answers, and very many values."""
+    said = (
+        [call("calculator", 0, expression="k" * 900_000)],
+        [call("nap", n, key="\U0001f600", chars=19_900) for n in range(32)],
+        [call("calculator", 0, expression=[{} for _ in range(8_000)])],
+    )
+    refused = 0
+    async with arena.client() as client:
+        opened = await _open_all(client)
+        for begin in range(0, len(opened), 8):
+            some = [client.step(each, 1, said[n % 3]) for n, each in enumerate(opened[begin : begin + 8])]
+            for each in await asyncio.gather(*some, return_exceptions=True):
+                if isinstance(each, BaseException):
+                    require(isinstance(each, LimitExceeded), f"a step failed: {each!r}")
+                    refused += 1
+        await _close_all(client, opened)
+    require(refused > 0, f"{len(opened)} sessions remember all of it")
+    return f"{refused} steps of {len(opened)} sessions refused"
+
+
+@attack("memory stays", limit_s=120)
+async def refused_steps(arena: Arena) -> str:
+    """Have 600 steps of 900 KB refused, on a stream and by calls of Step: nothing of them may be kept."""
+    large = pb.ToolCall(name="calculator", arguments_json=json.dumps({"expression": "k" * 900_000}))
+    step = pb.StepRequest(session="nobody", seq=1, calls=[large])
+
+    async def ask(stub: Any) -> None:
+        stream = stub.Steps(metadata=metadata())
+        for number in range(75):
+            try:
+                await stub.Step(step, metadata=metadata(), timeout=20)
+            except grpc.aio.AioRpcError as error:
+                require(error.code() is grpc.StatusCode.NOT_FOUND, f"{error.code()}: {error.details()}")
+            await stream.write(pb.StepsRequest(steps=[pb.NumberedStep(number=number, step=step)]))
+            await stream.read()
+        stream.cancel()
+
+    async with arena.stub() as one, arena.stub() as two, arena.stub() as three, arena.stub() as four:
+        await asyncio.gather(*map(ask, (one, two, three, four)))
+    return "600 refused"
+
+
+@attack("memory stays", limit_s=60)
+async def named_episodes(arena: Arena) -> str:
+    """Begin episodes with a request_id on phones, with pictures and trees, and end them, for 15 s."""
+    options = pb.Options(image_format=pb.IMAGE_FORMAT_PNG, with_tree=True, lease_s=30)
+    begun = 0
+
+    async def play(number: int, end_s: float) -> None:
+        nonlocal begun
+        async with arena.stub() as stub:
+            while time.monotonic() < end_s:
+                begun += 1
+                request = pb.ResetRequest(
+                    task="settings.wifi_on", seed=begun, request_id=f"{number}-{begun}", options=options
+                )
+                episode = await stub.Reset(request, metadata=metadata(), timeout=30)
+                await stub.CloseSession(pb.CloseSessionRequest(session=episode.session), metadata=metadata())
+
+    await asyncio.gather(*(play(number, time.monotonic() + 15) for number in range(4)))
+    return f"{begun} begun"
+
+
 @attack("the honest can still begin episodes", limit_s=60)
 async def all_sessions(arena: Arena) -> str:
     """Open sessions until the service refuses, and keep them."""
     async with arena.client() as client:
-        opened: list[str] = []
+        opened = await _open_all(client)
         try:
-            refused = ""
-            while not refused and len(opened) < 1000:
-                some = await asyncio.gather(
-                    *(client.reset(SUMS, seed=n, options=TEXT) for n in range(50)), return_exceptions=True
-                )
-                for each in some:
-                    if isinstance(each, LimitExceeded):
-                        refused = str(each)
-                    elif isinstance(each, BaseException):
-                        raise each
-                    else:
-                        opened.append(each.session)
-            require(bool(refused), "1,000 sessions were opened")
+            require(len(opened) < MANY, f"{len(opened)} sessions were opened")
             try:
                 async with arena.client(HONEST) as honest, honest.session(SUMS, seed=5, options=TEXT) as session:
                     await goes_on(session)
             except RLFactoryError as error:
                 require(False, f"the honest are refused: {error}")
         finally:
-            for begin in range(0, len(opened), 50):
-                await asyncio.gather(*(client.close(each) for each in opened[begin : begin + 50]))
-    return f"{len(opened)} opened, then refused: {refused}"
+            await _close_all(client, opened)
+    return f"{len(opened)} opened, then refused"
+
+
+async def _open_all(client: EnvClient) -> list[str]:
+    """Return as many sessions as the client may have."""
+    opened: list[str] = []
+    while len(opened) < MANY:
+        asked = [client.reset(SUMS, seed=n, options=TEXT) for n in range(50)]
+        some = await asyncio.gather(*asked, return_exceptions=True)
+        for each in some:
+            if isinstance(each, BaseException) and not isinstance(each, LimitExceeded):
+                raise each
+        opened += (each.session for each in some if isinstance(each, ResetResult))
+        if any(isinstance(each, LimitExceeded) for each in some):
+            break
+    return opened
+
+
+async def _close_all(client: EnvClient, opened: Sequence[str]) -> None:
+    for begin in range(0, len(opened), 50):
+        await asyncio.gather(*(client.close(each) for each in opened[begin : begin + 50]))
 
 
 @attack("the honest can still begin episodes on a phone", limit_s=60)

@@ -10,7 +10,7 @@ from rlfactory.envs.api.errors import LimitExceeded, OutOfOrder, TaskError
 from rlfactory.envs.service import idempotency
 from rlfactory.envs.service.idempotency import AtMostOnce, NamedRequests
 from rlfactory.envs.service.limits import share
-from rlfactory.envs.service.step_stream import Unwritten
+from rlfactory.envs.service.step_stream import Pace, Unwritten
 from rlfactory.envs.service.watchdog import HELD_UP_S, Watchdog
 from rlfactory.envs.tools.runtime.fair_places import FairPlaces
 from rlfactory.envs.tools.sql.statement import bare
@@ -198,6 +198,44 @@ async def test_what_one_tenant_has_asked_for_keeps_no_other_from_asking(monkeypa
     with pytest.raises(LimitExceeded):
         await requests.run("greedy", "c", "about", nothing)
     await requests.run("modest", "c", "about", nothing)
+
+
+async def test_what_came_of_a_request_is_forgotten_when_its_client_is_done_with_it():
+    done: list[str] = []
+
+    async def work():
+        done.append("work")
+
+    async def undo(_): ...
+
+    requests = NamedRequests(grace_s=10, undo=undo)
+    await requests.run("tenant", "a", "about", work)
+    requests.forget("another", "a")
+    await requests.run("tenant", "a", "about", work)
+    assert len(done) == 1
+    requests.forget("tenant", "a")
+    await requests.run("tenant", "a", "about", work)
+    assert len(done) == 2
+
+
+async def test_large_steps_begin_in_rounds_of_their_own():
+    pace = Pace()
+    rounds = 0
+
+    async def count():
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    for _ in range(16):
+        await pace.turn()
+    assert rounds == 0
+    for _ in range(8):
+        await pace.turn(100_000)
+    counting.cancel()
+    assert rounds >= 8
 
 
 async def test_many_who_wait_for_a_place_cost_no_time_to_choose_from(eventually):

@@ -195,3 +195,23 @@ async def test_health_has_a_port_of_its_own():
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await channel.unary_unary("/envs.v1.EnvService/Status")(b"")
             assert refused.value.code() == grpc.StatusCode.UNIMPLEMENTED
+
+
+async def test_bytes_that_sessions_remember():
+    large = [call("calculator", n, expression="k" * 20_000) for n in range(10)]
+    async with two_tenants(Quotas(sessions=4, kept_bytes=800_000)) as (server, greedy, modest):
+        begun = [await greedy.reset(Sums.name, seed=n, options=TEXT) for n in range(4)]
+        for each in begun[:3]:
+            await greedy.step(each.session, 1, large[:5])
+        with pytest.raises(LimitExceeded, match="quota of kept_bytes is 800000"):
+            for turn in range(2, 10):
+                await greedy.step(begun[0].session, turn, large)
+        await greedy.step(begun[3].session, 1, large[:1])  # it remembers less than its part
+        async with modest.session(Sums.name, seed=3, options=TEXT) as other:
+            await other.step(large)
+        used = server.manager._remembered.bytes
+        assert 300_000 < used["greedy"] < 900_000
+        for each in begun:
+            await greedy.close(each.session)
+        assert used["greedy"] == 0
+        await plays(greedy)
