@@ -92,7 +92,7 @@ class _Quotas(Collector):
 def _bound(server: WSGIServer) -> None:
     """Let the server, which makes a thread for each connection, have a few at a time, and wait for none for long."""
     handler = server.RequestHandlerClass
-    server.RequestHandlerClass = type("Handler", (handler,), {"timeout": SCRAPE_TIMEOUT_S})
+    server.RequestHandlerClass = type("Handler", (handler,), {"timeout": SCRAPE_TIMEOUT_S})  # type: ignore[arg-type]
     places = threading.BoundedSemaphore(MAX_SCRAPES)
     serve = server.process_request_thread  # type: ignore[attr-defined]
 

@@ -306,7 +306,7 @@ class Session:
         if is_new:
             self.require_running()
         # As it is written: Python takes 1, 1.0 and True for equal. As a digest: arguments may be large.
-        said = repr([(each.id, each.name, each.arguments, each.unreadable) for each in calls])
+        said = repr([(each.id, each.name, sorted(each.arguments.items()), each.unreadable) for each in calls])
         fingerprint = hashlib.blake2b(said.encode()).digest()
         if is_new:
             self._memory.require_room(len(said) + len(calls) * self.episode.limits.max_output_chars)
