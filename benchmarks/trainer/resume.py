@@ -74,13 +74,8 @@ def _killed(command: list[str], log: RunLog, chance: random.Random, *, at_once: 
     time.sleep(chance.uniform(0, LATEST_S))
     process.kill()
     process.wait()
-    return max(0, _recorded(log) - _saved(log))
+    return max(0, _recorded(log) - log.saved_step())
 
 
 def _recorded(log: RunLog) -> int:
     return max((record.step for record in log.steps()), default=0)
-
-
-def _saved(log: RunLog) -> int:
-    latest = log.checkpoints / "latest_checkpointed_iteration.txt"
-    return int(latest.read_text()) if latest.exists() else 0

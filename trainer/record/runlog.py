@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass
 from enum import StrEnum
@@ -291,6 +292,20 @@ class RunLog:
             width_px=image.width_px,
             height_px=image.height_px,
         )
+
+    def saved_step(self) -> int:
+        """Return the step of the last checkpoint; 0 when there is none."""
+        latest = self.checkpoints / "latest_checkpointed_iteration.txt"
+        return int(latest.read_text()) if latest.exists() else 0
+
+    def drop_checkpoints(self, *, keep: int | None) -> None:
+        """Remove all but the last so many (None: none of them), and what is left of one that was being saved."""
+        saved = self.saved_step()
+        found = sorted((int(path.name.rpartition("_")[2]), path) for path in self.checkpoints.glob("global_step_*"))
+        whole = [path for step, path in found if step <= saved]
+        old = whole[:-keep] if keep else []
+        for path in [*old, *(path for step, path in found if step > saved)]:
+            shutil.rmtree(path)
 
     def tell_mistake(self, words: str) -> None:
         """Say, from whichever process, that the configuration is wrong: the run has to end."""

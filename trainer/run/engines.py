@@ -34,7 +34,7 @@ def settle_engine(config: Any) -> str:
 def missing_transport(config: Any) -> str:
     """Return the package that verl lacks to send weights to engines on GPUs of their own; "" where it lacks none.
 
-    verl says no more than that its backend is not registered, when Ray and the models have been started.
+    verl looks for it only when Ray and the learners have been started.
     """
     by_nccl = config.actor_rollout_ref.rollout.checkpoint_engine.backend == "nccl"
     return "cupy-cuda13x" if by_nccl and importlib.util.find_spec("cupy") is None else ""

@@ -183,6 +183,9 @@ class _Run:
 
     async def play(self) -> RunSummary:
         self._log.create()
+        if self._resume:
+            # verl counts those of its own process, so a run that is often resumed would fill the disk.
+            self._log.drop_checkpoints(keep=self._config.trainer.max_actor_ckpt_to_keep)
         self._keep_config()  # at once: a run that is killed before it knows its service can go on, too
         point_to_latest(self._log.folder)
         status: Literal["finished", "stopped", "failed"] = "failed"
@@ -357,25 +360,20 @@ class _Run:
 
     def _keep_policy(self) -> None:
         """Copy the last checkpoint's Hugging Face directory to policy/."""
-        source = self._log.checkpoints / f"global_step_{self._saved_step()}" / "actor" / "huggingface"
+        source = self._log.checkpoints / f"global_step_{self._log.saved_step()}" / "actor" / "huggingface"
         if source.is_dir():
             shutil.rmtree(self._log.policy, ignore_errors=True)
             shutil.copytree(source, self._log.policy)
 
     def _evaluation_is_due(self) -> bool:
         """Put the records of a run that goes on in order; tell whether its last checkpoint has yet to be evaluated."""
-        saved, asked = self._saved_step(), self._config.trainer
+        saved, asked = self._log.saved_step(), self._config.trainer
         if catch_up(self._log, saved):
             return False
         if not saved:
             return bool(asked.val_before_train)
         every = asked.test_freq
         return bool(every > 0 and (saved % every == 0 or saved >= asked.total_training_steps))
-
-    def _saved_step(self) -> int:
-        """Return the step of the last checkpoint; 0 when there is none."""
-        latest = self._log.checkpoints / "latest_checkpointed_iteration.txt"
-        return int(latest.read_text()) if latest.exists() else 0
 
     # --- records -----------------------------------------------------------------------------------------------------
 

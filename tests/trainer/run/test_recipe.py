@@ -191,7 +191,7 @@ def test_a_run_that_would_go_on_as_another_is_refused(
     assert "\n" not in str(caught.value)
 
 
-def test_a_run_that_goes_on_counts_what_it_took_before(tmp_path: Path) -> None:
+def test_a_run_that_goes_on_counts_what_it_took_before_and_keeps_as_many_checkpoints_as_asked(tmp_path: Path) -> None:
     log = RunLog(tmp_path / "begun")
     log.create()
     no_ray_of_its_own = "ray_kwargs.ray_init.address=auto"
@@ -201,6 +201,9 @@ def test_a_run_that_goes_on_counts_what_it_took_before(tmp_path: Path) -> None:
         RunSummary(recipe="tiny_search", seed=0, status="stopped", wall_s=500, phase_s={"service": 90}, first_step_s=44)
     )
     log.add_step(StepRecord(step=3, elapsed_s=600))  # by a second process, which was killed and left no summary
+    for step in (2, 4, 6, 8, 10):  # killed while it saved the last
+        (log.checkpoints / f"global_step_{step}" / "actor").mkdir(parents=True)
+    (log.checkpoints / "latest_checkpointed_iteration.txt").write_text("8")
     with pytest.raises(RLFactoryError, match="nowhere"):
         run(None, runs=tmp_path, name="begun", resume=True)
     after = log.summary()
@@ -208,3 +211,5 @@ def test_a_run_that_goes_on_counts_what_it_took_before(tmp_path: Path) -> None:
     assert after.wall_s > 600
     assert after.phase_s["service"] > 90
     assert after.first_step_s == 44
+    assert config.trainer.max_actor_ckpt_to_keep == 2
+    assert {path.name for path in log.checkpoints.glob("global_step_*")} == {"global_step_6", "global_step_8"}
