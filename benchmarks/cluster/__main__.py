@@ -262,6 +262,7 @@ async def inside(episodes: int, *, also_train: bool) -> Figures:
     figures.back_to_three_quarters_s = round(figures.back_to_three_quarters_s, 2)
     figures.wall_s = round(time.monotonic() - began_s, 1)
     if also_train:
+        _tell(json.dumps(asdict(figures)))  # a training takes minutes
         await train(figures)
     return figures
 

@@ -259,8 +259,8 @@ class EnvClient:
 
     @property
     def phones(self) -> int:
-        """How many phones the services have at which sessions may begin just now, as of their last answers."""
-        return sum(each.load.phones for each in self._hosts.open_ones() if not each.load.draining)
+        """How many phones the services have at which sessions may begin just now, as they said last; 0: of none."""
+        return self._hosts.phones
 
     async def status(self) -> ServiceStatus:
         """Return the state of the service; of several services together, those that answer."""

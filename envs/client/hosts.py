@@ -59,6 +59,10 @@ class Hosts:
     def several(self) -> bool:
         return self._addresses.several
 
+    @property
+    def phones(self) -> int:
+        return sum(each.load.phones for each in self._connections.values() if not each.load.draining)
+
     async def open(self) -> None:
         """Connect; with several services, to at least one. Raises: what `Connection.open` does."""
         watch = self._addresses.watch()

@@ -137,6 +137,7 @@ async def test_on_a_cluster_as_many_episodes_are_played_as_all_nodes_have_phones
             assert phones_of(config, of_all_nodes=client.phones) == 3, "half of both, on a trainer of one node"
         async with EnvClient([one.address]) as client:
             assert phones_of(config, of_all_nodes=client.phones) == 1
+        assert phones_of(config, of_all_nodes=client.phones) == sys.maxsize, "no service is left: playing says so"
 
 
 async def test_places_become_more_while_some_wait():
