@@ -31,4 +31,4 @@ def measure() -> dict[str, Any]:
             "smol_steps": done.steps,
             "smol_wall_s": round(done.wall_s),
         }
-    sys.exit(f"no finished run of smol_search in {runs}: {(__doc__ or '').splitlines()[-1]}")
+    sys.exit(f"no finished run of smol_search in {runs}/: rlfactory train smol_search makes one")
