@@ -99,13 +99,13 @@ async def everything_kept(arena: Arena) -> str:
 
 @attack("memory stays", limit_s=120)
 async def refused_steps(arena: Arena) -> str:
-    """Have 600 steps of 900 KB refused, on a stream and by calls of Step: nothing of them may be kept."""
+    """Have 320 steps of 900 KB refused, on a stream and by calls of Step: nothing of them may be kept."""
     large = pb.ToolCall(name="calculator", arguments_json=json.dumps({"expression": "k" * 900_000}))
     step = pb.StepRequest(session="nobody", seq=1, calls=[large])
 
     async def ask(stub: Any) -> None:
         stream = stub.Steps(metadata=metadata())
-        for number in range(75):
+        for number in range(40):
             try:
                 await stub.Step(step, metadata=metadata(), timeout=20)
             except grpc.aio.AioRpcError as error:
@@ -116,7 +116,7 @@ async def refused_steps(arena: Arena) -> str:
 
     async with arena.stub() as one, arena.stub() as two, arena.stub() as three, arena.stub() as four:
         await asyncio.gather(*map(ask, (one, two, three, four)))
-    return "600 refused"
+    return "320 refused"
 
 
 @attack("memory stays", limit_s=60)

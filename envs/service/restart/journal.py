@@ -75,10 +75,11 @@ class Journal:
         if path is None:
             return
         try:
+            path.touch(mode=0o600)  # sessions are known by their ids, and what was said in them is here
             self._file = sqlite3.connect(path, isolation_level=None, timeout=0.0)
             self._file.executescript(SCHEMA)
             self._file.execute("UPDATE session SET lives_on = lives_on WHERE id = ''")  # takes the lock
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             self.close()
             raise TaskError(f"the journal {path} cannot be used: {error}; each service needs one of its own") from None
 

@@ -151,6 +151,7 @@ async def test_a_session_that_said_too_much_is_void(served, monkeypatch):
 
 def test_a_journal_has_one_service(journal, tmp_path):
     first = Journal(journal)
+    assert {each.stat().st_mode & 0o777 for each in tmp_path.glob(f"{journal.name}*")} == {0o600}
     with pytest.raises(TaskError, match="each service needs one of its own"):
         Journal(journal)
     first.close()
