@@ -354,6 +354,7 @@ _INTRODUCED: Final = (
 )
 """Apps that begin with pages of their own."""
 _DATABASES: Final = {
+    "com.android.providers.contacts": ("databases/calllog.db",),
     "code.name.monkey.retromusic": ("databases/playlist.db", "databases/music_playback_state.db"),
     "com.arduia.expense": ("databases/accounting.db",),
     "com.flauschcode.broccoli": ("databases/broccoli",),

@@ -25,8 +25,9 @@ The second of two things of one key is `<key>#2`. Aside from what is compared (`
     text/<path>, times/<path>               of notes: what they say, when they were changed (seconds since 1970)
 
 Gaps: of a real phone, Wi-Fi networks, paired devices, cities and `app/<package>/<key>` are not read, for there they lie
-elsewhere; what a user changes in tables that apps fill by themselves (the calendar's kinds of events) is not seen; a
-setting that is written for the first time shows as a change, even if the phone assumed that value before.
+elsewhere, and calls that come in are changes; what a user changes in tables that apps fill by themselves (the
+calendar's kinds of events) is not seen; a setting that is written for the first time shows as a change, even if the
+phone assumed that value before.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -190,8 +191,9 @@ async def keeps_its_secret(case: Case) -> str:
                 f"{tool.description} {tool.parameters}" for tool in record.tools
             ),
         }
+        word = re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)", re.IGNORECASE)  # "red" is not in "required"
         for where, text in shown.items():
-            if len(answer) >= LEAST_SECRET_CHARS and answer.casefold() in text.casefold():
+            if len(answer) >= LEAST_SECRET_CHARS and word.search(text):
                 return f"the answer {answer!r} of {record.split} {record.seed} is in {where}"
     return ""
 

@@ -12,6 +12,7 @@ from benchmarks.trust.check import Size
 from benchmarks.trust.plans import Act, effect, plan_of
 from benchmarks.trust.stage import Stage
 from benchmarks.trust.things import File, Stopwatch, Value
+from rlfactory.emulators.simulator.android.app import Intent
 from rlfactory.emulators.simulator.phone import Phone, PhoneConfig
 from rlfactory.envs.tasks.phone.clock import PauseStopwatch, StartStopwatch
 from rlfactory.envs.tasks.phone.wants import same_number
@@ -61,6 +62,19 @@ def test_the_answer_in_another_world_is_seldom_the_right_one() -> None:
             shares[template.name] = right / pairs
     assert len(shares) >= 6
     assert {name: share for name, share in shares.items() if share > MAX_BLIND} == {}
+
+
+def test_who_calls_somebody_after_the_goal_has_not_won() -> None:
+    stage = Stage(REGISTRY.draw("contacts.find_number", seed=0, split="train"))
+    plan = plan_of(stage.task, stage.phone)
+    assert plan is not None and stage.verdict(answer=plan.answer).success
+    stage.phone.system.send(Intent(action="android.intent.action.CALL", data="tel:+1 404-555-0132"))
+    stage.phone.key("HOME")
+    verdict = stage.verdict(answer=plan.answer)
+    assert not verdict.success
+    assert [effect.partition(":")[0] for effect in verdict.side_effects] == [
+        "app/com.android.providers.contacts/calls/1"
+    ]
 
 
 @pytest.mark.parametrize("written", ["- 404-555-0132", "404-555-0132 -", "++404-555-0132", "404-555-0132 xyz"])

@@ -18,7 +18,7 @@ from rlfactory.trainer.run.validating import ValidateConfig, as_html, as_json, v
 FILE = str(Path(broken_tasks.__file__))
 BROKEN = ("samegoals", "fewworlds", "takespart", "tooltells", "wrongoracle", "shortofturns", "allowsall")
 HOLDING = (Status.PASSED, Status.ALLOWED)
-GOOD = (broken_tasks.GOOD.name, "tiny_text2sql.total")
+GOOD = (broken_tasks.GOOD.name, "tiny_text2sql.total", "tiny_search.color")
 
 
 async def test_what_is_broken_is_found_and_what_is_not_is_not_blamed() -> None:

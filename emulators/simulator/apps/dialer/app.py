@@ -10,9 +10,17 @@ from rlfactory.emulators.simulator.android.system import System
 from rlfactory.emulators.simulator.apps.contacts.data import all_contacts
 from rlfactory.emulators.simulator.apps.kit.callbacks import setter
 from rlfactory.emulators.simulator.apps.kit.rows import bar_button
+from rlfactory.emulators.simulator.apps.kit.tables import Table
 from rlfactory.emulators.simulator.view import widgets as ui
 
 PACKAGE: Final = "com.google.android.dialer"
+CALLS: Final = Table(
+    path="/data/data/com.android.providers.contacts/databases/calllog.db",
+    name="calls",
+    columns={"_id": "INTEGER PRIMARY KEY", "number": "TEXT", "date": "INTEGER", "type": "INTEGER"},
+)
+"""Where Android's provider keeps whom one called; no page shows it."""
+OUTGOING: Final = 2
 _KEYS: Final = ("1", "2 ABC", "3 DEF", "4 GHI", "5 JKL", "6 MNO", "7 PQRS", "8 TUV", "9 WXYZ", "*", "0 +", "#")
 
 
@@ -26,7 +34,7 @@ class DialtactsActivity(Activity):
     def on_create(self, system: System) -> None:
         number = self.intent.data.removeprefix("tel:")
         if self.intent.action == "android.intent.action.CALL":
-            self.calling = number
+            self._place(system, number)
         else:
             self.number = number
 
@@ -42,7 +50,7 @@ class DialtactsActivity(Activity):
                 title=contact.display_name,
                 subtitle=phone.value,
                 leading=ui.Avatar(letter=contact.display_name[:1]),
-                on_tap=setter(self, calling=phone.value),
+                on_tap=partial(self._place, system, phone.value),
             )
             for contact in all_contacts(system)
             for phone in contact.phones
@@ -66,7 +74,7 @@ class DialtactsActivity(Activity):
             text="Call",
             icon="phone",
             enabled=bool(self.number),
-            on_tap=setter(self, calling=self.number),
+            on_tap=partial(self._place, system, self.number),
         )
         body = ui.Column(
             children=(
@@ -93,6 +101,10 @@ class DialtactsActivity(Activity):
         body = ui.Centered(children=texts, gap=16, width="fill", height="fill")
         bar = ui.Row(children=(end,), justify="center", width="fill", padding=(0, 16, 0, 32))
         return ui.Scaffold(body=body, bottom_bar=bar)
+
+    def _place(self, system: System, number: str) -> None:
+        self.calling = number
+        CALLS.insert(system, {"number": number, "date": round(system.now().timestamp() * 1000), "type": OUTGOING})
 
     def _press(self, key: str) -> None:
         self.number += key
