@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -145,6 +146,8 @@ class Session:
         self._calls: tuple[PlayedCall, ...] = ()
         self._memory = Memory(episode.remembered)
         """Of `_calls`, and of the last answer."""
+        self._said_much = True
+        """In the step that runs; of little, nothing is counted but the calls."""
         self._tools: dict[str, Tool] = {}
         self._notes = TurnNotes()
         self._executor = Executor(
@@ -309,13 +312,16 @@ class Session:
         said = repr([(each.id, each.name, sorted(each.arguments.items()), each.unreadable) for each in calls])
         fingerprint = hashlib.blake2b(said.encode()).digest()
         if is_new:
+            self._said_much = len(said) > CALL_BYTES
             self._memory.require_room(len(said) + len(calls) * self.episode.limits.max_output_chars)
         return await self._once.run(seq, fingerprint, lambda: self._play_or_void(seq, calls, fingerprint))
 
     def _keep_calls(self, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> None:
         """Remember what was played, for verdicts; of what goes beyond a session's share, the beginning."""
-        answer = sum(held_bytes(result.text) for result in results)
-        kept = sum(held_bytes([call.id, call.name, call.arguments]) + CALL_BYTES for call in calls) + answer
+        answer = sum(sys.getsizeof(result.text) for result in results)
+        kept = CALL_BYTES * len(calls) + answer
+        if self._said_much:
+            kept += sum(held_bytes([call.id, call.name, call.arguments]) for call in calls)
         if self._memory.bytes + kept > MAX_KEPT_BYTES:
             calls = [replace(call, id=call.id[:SHORT_CHARS], arguments={}) for call in calls]
             results = [replace(result, call_id="", text=result.text[:SHORT_CHARS]) for result in results]
