@@ -16,9 +16,9 @@ from rlfactory.trainer.episode.context import Window
 
 
 def check_limits(config: Any) -> None:
-    """Raises: TaskError: two limits contradict each other; names both keys and says what would do."""
-    for problem in _problems(config):
-        raise TaskError(problem)
+    """Raises: TaskError: limits contradict each other; names the keys of each such pair and says what would do."""
+    if problems := list(_problems(config)):
+        raise TaskError("; ".join(problems))
 
 
 def _problems(config: Any) -> Iterator[str]:

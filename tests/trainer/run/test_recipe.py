@@ -105,7 +105,10 @@ def test_a_wrong_override_is_told_in_one_line(override: str, complaint: str) -> 
         (["rlfactory.context.row_turns=1", "rlfactory.context.past=all"], "past=all is none of: text, notes, none"),
         (["rlfactory.context.row_turns=1", "credit=dr_grpo"], "weighs rows alike: token-mean"),
         (["rlfactory.context.row_turns=1", "credit=gspo"], "weighs rows alike: token-mean"),
-        (["actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=24"], "must divide 64, the rows of a mini-batch on"),
+        (
+            [f"actor_rollout_ref.{part}.log_prob_micro_batch_size_per_gpu=24" for part in ("rollout", "ref")],
+            "; actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=24 must divide 64, the rows of a mini-batch on",
+        ),
         (["actor_rollout_ref.actor.ppo_mini_batch_size=3"], "must divide data.train_batch_size=8"),
         (["rlfactory.warm_start.lessons=[{sloppiness: 2, steps: 1, lr: 1e-3}]"], "a sloppiness within 0..1"),
     ],
