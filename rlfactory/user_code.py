@@ -73,3 +73,9 @@ def told_with_line(error: BaseException) -> str:
         if Path(frame.f_code.co_filename).parent in folders
     ]
     return f"{lines[-1]}: {words}" if lines else words
+
+
+def line_of(function: Any) -> str:
+    """Return where a function or method begins: `FILE:LINE`."""
+    code = function.__code__
+    return f"{code.co_filename}:{code.co_firstlineno}"

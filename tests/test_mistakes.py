@@ -24,6 +24,11 @@ FILES = {
     "abstract.py": re.sub(r"    async def solve.*?(?=\nclass|\Z)", "", GOOD, flags=re.DOTALL),
     "taken.py": GOOD.replace('"demo.bubbles"', '"settings.wifi_on"'),
     "other_app.py": GOOD.replace('"com.android.settings"', '"com.android.setings"'),
+    "apps_text.py": GOOD.replace('("com.android.settings",)', '("com.android.settings")'),
+    "goal_method.py": GOOD.replace("    @property\n    def goal", "    def goal", 1),
+    "plain_solve.py": re.sub(
+        r"async def solve.*?(?=\nclass)", "def solve(self, ui):\n        pass\n", GOOD, flags=re.DOTALL
+    ),
     "colon.yaml": "tools: [unclosed\n",
     "unknown_key.yaml": "tools:\n  stock:\n    functoin: stock.py:stock\n",
     "no_function.yaml": "tools:\n  stock:\n    function: tasks.py:nothing\n",
@@ -43,6 +48,15 @@ MISTAKES = [
     ("tasks --tasks-file typo.py", r"typo\.py:\d+: NameError.*Tsk"),
     ("tasks --tasks-file empty.py", r"empty\.py defines no task: a subclass of rlfactory\.envs\.tasks\.task\.Task"),
     ("tasks --tasks-file abstract.py", r"abstract\.py:\d+: task Bubbles lacks solve"),
+    (
+        "tasks --tasks-file apps_text.py",
+        r"task Bubbles: apps is the text .*a tuple is wanted: \('com\.android\.settings',\)",
+    ),
+    (
+        "tasks --tasks-file goal_method.py",
+        r"task Bubbles: goal is a method; write @property above it \(.*goal_method\.py:\d+\)",
+    ),
+    ("tasks --tasks-file plain_solve.py", r"task Bubbles: solve has to be `async def` \(.*plain_solve\.py:\d+\)"),
     ("tasks --tasks-file taken.py", r"taken\.py: .*'settings\.wifi_on'"),
     ("eval --policy oracle --dialect tasks.py:POLITE --policy openai:http://h/v1,m", r"tasks\.py has no 'POLITE'"),
     ("eval --policy oracle --dialect tasks.py:KEY --policy openai:http://h/v1,m", r"tasks\.py:KEY is no dialect"),

@@ -15,6 +15,7 @@ from typing import Final
 from rlfactory.emulators.device.state import Change, DeviceState, clock_set, diff, untouched
 from rlfactory.envs.api.types import Reward
 from rlfactory.envs.tasks.task import Outcome, Task
+from rlfactory.user_code import line_of
 
 MAX_SIDE_EFFECTS: Final = 50
 """Listed in a verdict; more are counted in one last line."""
@@ -51,6 +52,9 @@ class Judge:
     def verdict(self, outcome: Outcome) -> Verdict:
         """Return the verdict on the state as it is now."""
         checks = self._task.checks(outcome)
+        if not isinstance(checks, Sequence):
+            begun = line_of(self._task.checks)
+            raise TypeError(f"{begun}: checks returns {checks!r}; a tuple is wanted: return (Check(..),)")
         side_effects = self.side_effects(outcome.initial, outcome.state)
         holding = sum(check.holds for check in checks)
         done = outcome.finished and outcome.claimed_success
@@ -85,13 +89,22 @@ def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
 def _line(change: Change) -> str:
     """Return what changed from what to what; of a record that was and is, the fields that differ."""
     before, after = change.before, change.after
-    if before is not None and after is not None and before.startswith("{") and after.startswith("{"):
-        old, new = json.loads(before), json.loads(after)
+    old, new = _record(before), _record(after)
+    if old and new:
         before, after = (
             ", ".join(f"{name} {_plain(each[name])}" for name in sorted(each) if old.get(name) != new.get(name))
             for each in (old, new)
         )
     return f"{change.key}: {_shown(before)} -> {_shown(after)}"
+
+
+def _record(value: str | None) -> dict[str, object]:
+    """Return the fields of a record; of what is none, such as a text of a user's that begins like one, no fields."""
+    try:
+        found = json.loads(value) if value and value.startswith("{") else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _plain(value: object) -> str:

@@ -27,7 +27,7 @@ from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.task import Task
 from rlfactory.processes.child import when_parent_ends
-from rlfactory.user_code import told_with_line
+from rlfactory.user_code import line_of, told_with_line
 
 LENGTH: Final = struct.Struct("<Q")
 MAX_ANSWER_BYTES: Final = 64 << 20
@@ -66,6 +66,8 @@ def draw_whole(tasks: TaskRegistry, name: str, *, seed: int, split: Split) -> Dr
     try:
         task = tasks.draw(name, seed=seed, split=split)
         task.goal  # noqa: B018
+        if isinstance(allowed := task.allowed(), str):
+            raise TypeError(f"{line_of(task.allowed)}: allowed returns {allowed!r}; a tuple is wanted: return (KEY,)")
     except RLFactoryError:
         raise
     except Exception as error:

@@ -12,6 +12,7 @@ from rlfactory.envs.tasks.android_world.checkout import AndroidWorld
 from rlfactory.envs.tasks.android_world.tasks import android_world_tasks
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.task import Task
+from rlfactory.user_code import line_of
 
 
 def add_tasks(registry: TaskRegistry, path: Path) -> None:
@@ -51,8 +52,25 @@ def add_installed_tasks(registry: TaskRegistry) -> None:
         _add(registry, [task], f"entry point rlfactory.tasks: {name}")
 
 
+def _mistake(task: type[Task]) -> str:
+    """Return what of a class is of another kind than `Task` has it, and would be told late or never; "": nothing."""
+    for name in ("apps", "splits", "tools"):
+        if isinstance(value := getattr(task, name), str):
+            return f"{name} is the text {value!r}; a tuple is wanted: ({value!r},)"
+    if inspect.isfunction(goal := inspect.getattr_static(task, "goal")):
+        return f"goal is a method; write @property above it ({line_of(goal)})"
+    if inspect.isfunction(sample := inspect.getattr_static(task, "sample")):
+        return f"sample needs @classmethod above it ({line_of(sample)})"
+    for name in ("setup", "verify", "solve"):
+        if not inspect.iscoroutinefunction(function := getattr(task, name)):
+            return f"{name} has to be `async def` ({line_of(function)})"
+    return ""
+
+
 def _add(registry: TaskRegistry, tasks: Iterable[type[Task]], source: str) -> None:
     for task in tasks:
+        if mistake := _mistake(task):
+            raise TaskError(f"{source}: task {task.__name__}: {mistake}")
         try:
             registry.add(task)
         except ValueError as error:

@@ -96,3 +96,19 @@ def test_a_rubric_weighs_its_parts():
 def test_two_parts_of_one_name_are_refused():
     with pytest.raises(ValueError, match="same name"):
         Rubric(parts=(SUCCESS, SUCCESS))
+
+
+def test_a_text_that_begins_like_a_record_is_shown_as_it_is() -> None:
+    before, after = {"app/p/note": "{a"}, {"app/p/note": "[b"}
+    assert Judge(TwoSwitches()).side_effects(before, {"app/p/note": "{b"}) == ("app/p/note: {a -> {b",)
+    assert Judge(TwoSwitches()).side_effects(before, after) == ("app/p/note: {a -> [b",)
+
+
+def test_one_check_in_place_of_a_tuple_is_told_with_its_line() -> None:
+    class One(TwoSwitches):
+        def checks(self, outcome: Outcome) -> Sequence[Check]:
+            return Check(name="one", holds=True)  # type: ignore[return-value]
+
+    outcome = Outcome(state=INITIAL, initial=INITIAL, finished=True, claimed_success=True, answer="")
+    with pytest.raises(TypeError, match=r"test_rewards\.py:\d+: checks returns Check.*a tuple is wanted"):
+        Judge(One()).verdict(outcome)

@@ -7,7 +7,9 @@ import pytest
 
 from rlfactory.envs.api.errors import EnvironmentFault, InfrastructureError, TaskError
 from rlfactory.envs.tasks.drawing import Drawing, DrawingConfig
+from rlfactory.envs.tasks.drawing_worker import draw_whole
 from rlfactory.envs.tasks.file import add_tasks
+from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
 
 FILE = Path(__file__).with_name("drawing_example.py")
@@ -59,3 +61,10 @@ async def test_what_takes_long_is_drawn_in_a_process_and_what_breaks_there_costs
         folder.joinpath("what").write_text("hangs")
         with pytest.raises(EnvironmentFault, match="took more than 2 s to draw"):
             await draw("own.broken", 6)
+
+
+def test_one_pattern_in_place_of_a_tuple_is_told_with_its_line():
+    members = {"name": "own.careless", "allowed": lambda self: "settings/*"}
+    careless = type("Careless", (default_registry().get("tiny.wifi"),), members)
+    with pytest.raises(EnvironmentFault, match=r"test_drawing\.py:\d+: allowed returns 'settings/\*'; a tuple"):
+        draw_whole(TaskRegistry((careless,)), "own.careless", seed=1, split="train")
