@@ -325,8 +325,8 @@ class Session:
         if self._memory.bytes + kept > MAX_KEPT_BYTES:
             calls = [replace(call, id=call.id[:SHORT_CHARS], arguments={}) for call in calls]
             results = [replace(result, call_id="", text=result.text[:SHORT_CHARS]) for result in results]
-            kept = CALL_BYTES * len(calls)
-        self._memory.add(kept, answer=2 * answer)  # as it is, and as it is sent to those who ask again
+            kept, answer = CALL_BYTES * len(calls), 2 * answer
+        self._memory.add(kept, answer=answer)  # as it is, and as it is sent to those who ask again
         self._calls += tuple(
             PlayedCall(turn=self.turns, call=call, result=result) for call, result in zip(calls, results, strict=True)
         )
