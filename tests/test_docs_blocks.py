@@ -39,6 +39,7 @@ OTHER_PROGRAMS = frozenset(
         "pytest",
         "python",
         "git",
+        "kubectl",
         "scripts/",
         "containers/",
         ".ci/",

@@ -48,7 +48,7 @@ class OracleEpisode:
     split: Split
     goal: str
     state_hash: str
-    tools: tuple[ToolSchema, ...]
+    tools: tuple[ToolSchema, ...] = ()
     first: Observation
     steps: tuple[RecordedStep, ...]
     reward: Reward
