@@ -136,7 +136,7 @@ class DirectDevice:
         self._snapshots.delete(snapshot.name)
 
     async def close(self) -> None:
-        self._closed = True
+        self._closed, self._is_same, self._now = True, False, None
 
     # --- in the thread, under the phone's lock
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from rlfactory.emulators.device.device import ImageSpec, PressKey, Tap
+from rlfactory.emulators.device.errors import DeviceLost
 from rlfactory.emulators.simulator.phone import PhoneConfig
 from rlfactory.emulators.sources.direct import DirectSource
 
@@ -27,6 +30,12 @@ async def test_what_is_known_needs_no_thread_and_what_is_not_waits_for_one() -> 
         free.set()
     assert (again.image, again.tree, again.sequence) == (first.image, first.tree, first.sequence + 1)
     assert state["clock/now"] == f"{device.phone.state.clock.now():%Y-%m-%d %H:%M:%S}"
+    await device.act(PressKey("HOME"), timeout_s=30)
+    await device.close()
+    with pytest.raises(DeviceLost):
+        await device.observe(SPEC, with_tree=True, timeout_s=30)
+    with pytest.raises(DeviceLost):
+        await device.state(timeout_s=30)
     await source.close()
 
 
