@@ -15,10 +15,11 @@ import pytest
 from rlfactory.processes.child import Child
 from rlfactory.processes.errors import ProcessError, ProgramEnded
 from rlfactory.processes.malloc import keep_large_blocks
+from tests.family import lives
 
 WATCHES = "from rlfactory.processes.child import when_parent_ends; import os; when_parent_ends(lambda: os._exit(0))"
 PARENT = f"""
-import asyncio, json, sqlite3, sys
+import asyncio, contextlib, json, sqlite3, sys
 import psutil
 from rlfactory.emulators.adb.server import start_adb_server
 from rlfactory.emulators.sources.hosted import start_worker
@@ -45,11 +46,14 @@ async def main():
         first, busy = {{}}, 0
         while busy < 2:  # until the query and the code are at it: more than any start takes, on however busy a machine
             await asyncio.sleep(0.1)
-            family = psutil.Process().children(recursive=True)
-            used = {{each.pid: each.cpu_times().user for each in family}}
+            family = {{}}
+            for each in psutil.Process().children(recursive=True):
+                with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
+                    family[each.pid] = (each.cpu_times().user, " ".join(each.cmdline()))
+            used = {{pid: seconds for pid, (seconds, _) in family.items()}}
             first = used | first
             busy = sum(seconds - first[pid] > 0.5 for pid, seconds in used.items())
-        print(json.dumps({{each.pid: " ".join(each.cmdline()) for each in family}}), flush=True)
+        print(json.dumps({{pid: command for pid, (_, command) in family.items()}}), flush=True)
         await asyncio.sleep(600)
 
 asyncio.run(main())
@@ -73,13 +77,6 @@ async def test_all_children_end_when_their_parent_is_killed_outright(eventually)
         for process in left:
             process.kill()
         assert left == {}
-
-
-def lives(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 async def test_lines_go_to_and_fro_until_it_ends() -> None:

@@ -24,11 +24,12 @@ from tests.emulators.sources.hosted_phones import (
     assert_leased_reset_and_forked,
     assert_replaced_when_killed,
 )
+from tests.family import family, lives
 
 
 def children() -> set[psutil.Process]:
     """Direct children of ours that still run."""
-    return {each for each in psutil.Process().children() if each.status() != psutil.STATUS_ZOMBIE}
+    return {each for each in psutil.Process().children() if lives(each)}
 
 
 def console_of(device: Device) -> EmulatorConsole:
@@ -68,9 +69,7 @@ def adb_server_of(source: ProcessSource) -> int:
     """Return the process id of the adb server itself."""
     assert source._adb is not None
     port = str(source._adb.port)
-    (server,) = (
-        each for each in psutil.Process().children(recursive=True) if each.name() == "adb" and port in each.cmdline()
-    )
+    (server,) = (each for each in family(port) if each.name() == "adb")
     return server.pid
 
 

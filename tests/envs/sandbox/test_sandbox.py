@@ -16,6 +16,9 @@ from rlfactory.envs.sandbox.sandboxes import Interpreter, Ran, RunStatus, Sandbo
 from rlfactory.envs.sandbox.tool import PythonTool
 from rlfactory.envs.service.services import Services
 from rlfactory.envs.tools.tool import CallContext, Rejected, ToolContext, ToolError
+from tests.family import family, kill
+
+INTERPRETER = "interpreter.py"
 
 
 @pytest.fixture
@@ -100,8 +103,7 @@ async def test_a_sandbox_that_ends_under_its_code_is_told_and_the_tool_opens_ano
     tool, context = PythonTool(ToolContext(services=Services(sandboxes))), CallContext(timeout_s=20)
     running = asyncio.create_task(tool.call({"code": "import time; time.sleep(60)"}, context))
     await eventually(lambda: tool._interpreter is not None)
-    for process in _interpreters():
-        process.kill()
+    kill(INTERPRETER)
     with pytest.raises(ToolError, match="the sandbox ended: its process ended; its variables are gone"):
         await running
     assert await tool.call({"code": "6 * 7"}, context) == "42"
@@ -111,8 +113,7 @@ async def test_a_sandbox_that_ends_under_its_code_is_told_and_the_tool_opens_ano
 async def test_variables_lost_between_two_calls_void_the_episode(sandboxes, eventually):
     tool, context = PythonTool(ToolContext(services=Services(sandboxes))), CallContext(timeout_s=20)
     assert await tool.call({"code": "x = 5"}, context) == "(no output)"
-    for process in _interpreters():
-        process.kill()
+    kill(INTERPRETER)
     await eventually(lambda: tool._interpreter.ended_idle)
     with pytest.raises(InfrastructureError, match="sandbox has ended, and with it the variables"):
         await tool.call({"code": "x"}, context)
@@ -122,10 +123,9 @@ async def test_variables_lost_between_two_calls_void_the_episode(sandboxes, even
 async def test_a_spare_sandbox_that_has_ended_is_never_given_out(eventually):
     sandboxes = Sandboxes(SandboxConfig(unsafe_local=True, spares=1))
     python = await sandboxes.open()
-    await eventually(lambda: len(_interpreters()) == 4)  # each a supervisor and what runs code
+    await eventually(lambda: len(family(INTERPRETER)) == 4)  # each a supervisor and what runs code
     (spare,) = [await each for each in sandboxes._spares]
-    for process in _interpreters():
-        process.kill()
+    kill(INTERPRETER)
     await eventually(lambda: spare.ended and python.ended_idle)
     other = await sandboxes.open()
     assert (await other.run("6 * 7", timeout_s=10)).output == "42\n"
@@ -144,7 +144,7 @@ async def test_the_tool_gives_words_for_each_end(sandboxes):
     with pytest.raises(Rejected, match="unknown argument"):
         await tool.call({"source": "1"}, context)
     await asyncio.gather(tool.close(), hasty.close())
-    assert _interpreters() == []
+    assert family(INTERPRETER) == []
 
 
 async def test_a_fork_has_the_variables_and_goes_its_own_way(sandboxes):
@@ -184,39 +184,28 @@ async def test_cancelling_a_call_ends_its_sandbox(python, eventually, tmp_path):
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    await eventually(lambda: not _interpreters())
+    await eventually(lambda: not family(INTERPRETER))
     assert python.lost
 
 
 async def test_spares_are_started_ahead_and_end_with_all_others(eventually):
     sandboxes = Sandboxes(SandboxConfig(unsafe_local=True, spares=1))
     await sandboxes.open()
-    await eventually(lambda: len(_interpreters()) == 4)
+    await eventually(lambda: len(family(INTERPRETER)) == 4)
     await sandboxes.close()
-    assert _interpreters() == []
+    assert family(INTERPRETER) == []
 
 
 @pytest.mark.parametrize("how", ["closed", "killed"])
 async def test_nothing_is_left_of_code_that_stands_still(how, sandboxes, python):
     await python.run("x = 1", timeout_s=10)
-    supervisor, child = sorted(_interpreters(), key=lambda process: process.pid)
+    supervisor, child = sorted(family(INTERPRETER), key=lambda process: process.pid)
     if how == "killed":
         supervisor.kill()
     else:
         await sandboxes.close()
     _, alive = await asyncio.to_thread(psutil.wait_procs, [supervisor, child], timeout=20)
     assert alive == []
-
-
-def _interpreters() -> list[psutil.Process]:
-    found = []
-    for process in psutil.Process().children(recursive=True):
-        try:
-            if process.status() != psutil.STATUS_ZOMBIE and any("interpreter.py" in word for word in process.cmdline()):
-                found.append(process)
-        except psutil.NoSuchProcess:
-            continue
-    return found
 
 
 FORGED = """

@@ -16,6 +16,7 @@ from rlfactory.trainer.episode.policies import PolicyConfig
 from rlfactory.trainer.episode.served_policy import ServedCheckpoint
 from rlfactory.trainer.run import evaluation
 from rlfactory.trainer.run.evaluation import make_policy
+from tests.family import family
 
 
 def test_a_screenshot_goes_before_the_text_as_a_data_uri() -> None:
@@ -81,7 +82,7 @@ async def test_a_served_checkpoint_answers_from_open_to_close_and_leaves_no_serv
     await policy.open()
     conversation = policy.begin("e")
     assert (await conversation.reply([Message(role="user", text="hello")])).text == str(tmp_path)
-    served = [each for each in psutil.Process().children(recursive=True) if str(tmp_path) in each.cmdline()]
+    served = family(str(tmp_path))
     assert served
     await policy.close()
     assert psutil.wait_procs(served, timeout=30)[1] == []

@@ -21,6 +21,9 @@ from rlfactory.envs.tools.sql.rows import FailureKind, QueryFailed
 from rlfactory.envs.tools.sql.tool import SqlTool, sql_tool
 from rlfactory.envs.tools.sql.workers import SqlWorkers, SqlWorkersConfig
 from rlfactory.envs.tools.tool import CallContext, Rejected, ToolContext, ToolError
+from tests.family import family, lives
+
+WORKER = "rlfactory.envs.tools.sql.worker"
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
 UNSTOPPABLE = (
@@ -99,20 +102,20 @@ async def test_a_query_that_cannot_be_stopped_is_killed_and_the_next_one_works(w
 
 async def test_cancelling_a_query_ends_its_process(workers, eventually):
     await workers.run(SHOP, "SELECT 1", timeout_s=5)
-    (process,) = _children()
+    (process,) = family(WORKER)
     used_s = process.cpu_times().user
     query = asyncio.create_task(workers.run(SHOP, ENDLESS, timeout_s=60))
     await eventually(lambda: process.cpu_times().user > used_s)
     query.cancel()
     with pytest.raises(asyncio.CancelledError):
         await query
-    await eventually(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
+    await eventually(lambda: not lives(process))
     assert (await workers.run(SHOP, "SELECT 1", timeout_s=5)).rows == ((1,),)
 
 
 async def test_a_worker_that_dies_by_itself_costs_nobody_a_query(workers):
     await workers.run(SHOP, "SELECT 1", timeout_s=5)
-    (process,) = _children()
+    (process,) = family(WORKER)
     process.kill()
     process.wait()
     assert (await workers.run(SHOP, "SELECT 1", timeout_s=5)).rows == ((1,),)
@@ -121,15 +124,15 @@ async def test_a_worker_that_dies_by_itself_costs_nobody_a_query(workers):
 async def test_workers_end_with_their_pool():
     async with SqlWorkers() as workers:
         await asyncio.gather(*(workers.run(SHOP, "SELECT 1", timeout_s=5) for _ in range(8)))
-        assert len(_children()) == 2
-    assert _children() == []
+        assert len(family(WORKER)) == 2
+    assert family(WORKER) == []
     with pytest.raises(InfrastructureError, match="closed"):
         await workers.run(SHOP, "SELECT 1", timeout_s=5)
 
 
 async def test_a_worker_can_open_nothing(workers):
     await workers.run(SHOP, "SELECT 1", timeout_s=5)
-    (process,) = _children()
+    (process,) = family(WORKER)
     limits, status, open_numbers = _facts(process)
     assert "Max open files            3 " in limits
     assert "Max file size             0                    0 " in limits
@@ -140,7 +143,7 @@ async def test_a_worker_can_open_nothing(workers):
 
 async def test_slow_queries_give_way_to_quick_ones(workers):
     await failure(workers, ENDLESS, timeout_s=0.3)  # begun as a quick one
-    assert sorted(process.nice() for process in _children()) == [psutil.Process().nice() + n for n in (0, 5)]
+    assert sorted(process.nice() for process in family(WORKER)) == [psutil.Process().nice() + n for n in (0, 5)]
 
 
 async def test_databases_are_kept_open_up_to_the_limit():
@@ -183,14 +186,6 @@ def _facts(process: psutil.Process) -> tuple[str, str, list[str]]:
     place = Path(f"/proc/{process.pid}")
     numbers = sorted(each.name for each in (place / "fd").iterdir())
     return (place / "limits").read_text(), (place / "status").read_text(), numbers
-
-
-def _children() -> list[psutil.Process]:
-    return [
-        child
-        for child in psutil.Process().children()
-        if child.status() != psutil.STATUS_ZOMBIE and "rlfactory.envs.tools.sql.worker" in child.cmdline()
-    ]
 
 
 # --- verifying -------------------------------------------------------------------------------------------------------
