@@ -165,7 +165,7 @@ async def test_code_reaches_what_is_allowed_to_its_suite_and_that_of_others_noth
         outputs = {}
         for suite in ("math_code", "travel"):
             python = await sandboxes.open(suite)
-            for _ in range(50):  # until its proxy listens
+            for _ in range(600):  # until its proxy listens
                 outputs[suite] = (await python.run(fetch, timeout_s=15)).output.strip().splitlines()[-1]
                 if "Connection refused" not in outputs[suite]:
                     break

@@ -139,12 +139,17 @@ async def test_ctrl_c_ends_the_evaluation_and_its_service() -> None:
     process = await asyncio.create_subprocess_exec(
         *RLFACTORY, "eval", "--policy", "random", "--episodes", "5000", stderr=asyncio.subprocess.PIPE
     )
-    own = psutil.Process(process.pid)
-    async with asyncio.timeout(30):
-        while not (children := own.children()) or not children[0].net_connections(kind="tcp"):  # noqa: ASYNC110
+    async with asyncio.timeout(200):
+        while not any(map(listens, services := psutil.Process(process.pid).children())):  # noqa: ASYNC110
             await asyncio.sleep(0.05)  # another process: there is no event to wait for
         process.send_signal(signal.SIGINT)
         await process.wait()
     assert process.returncode == 130
-    _, alive = psutil.wait_procs(children, timeout=30)
+    _, alive = psutil.wait_procs(services, timeout=60)
     assert alive == []
+
+
+def listens(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return bool(process.net_connections(kind="tcp"))
+    return False
