@@ -135,7 +135,7 @@ class Supervisor:
             if self._caller in ready:  # nobody speaks while a call runs, so this is the end
                 self.end()
                 self._sweep()
-                os._exit(0)
+                raise SystemExit
             if self._reply in ready:
                 told = os.read(self._reply, select.PIPE_BUF)
                 if not told:
@@ -241,8 +241,12 @@ def _head_and_tail(output: IO[bytes]) -> str:
 def supervise(*, alone: bool) -> None:
     """Answer requests until standard input ends."""
     _prctl(PR_SET_DUMPABLE, 0)
-    folder = tempfile.mkdtemp(prefix="session-")
-    os.chdir(folder)
+    with tempfile.TemporaryDirectory(prefix="session-", ignore_cleanup_errors=True) as folder:
+        os.chdir(folder)
+        _answer_requests(alone=alone)
+
+
+def _answer_requests(*, alone: bool) -> None:
     supervisor = Supervisor(alone=alone, caller=sys.stdin.fileno())
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -198,7 +199,8 @@ async def test_spares_are_started_ahead_and_end_with_all_others(eventually):
 
 @pytest.mark.parametrize("how", ["closed", "killed"])
 async def test_nothing_is_left_of_code_that_stands_still(how, sandboxes, python):
-    await python.run("x = 1", timeout_s=10)
+    folder = Path((await python.run("import os; print(os.getcwd())", timeout_s=10)).output.strip())
+    assert await asyncio.to_thread(folder.is_dir)
     supervisor, child = sorted(family(INTERPRETER), key=lambda process: process.pid)
     if how == "killed":
         supervisor.kill()
@@ -206,6 +208,7 @@ async def test_nothing_is_left_of_code_that_stands_still(how, sandboxes, python)
         await sandboxes.close()
     _, alive = await asyncio.to_thread(psutil.wait_procs, [supervisor, child], timeout=20)
     assert alive == []
+    assert how == "killed" or not await asyncio.to_thread(folder.exists)
 
 
 FORGED = """
