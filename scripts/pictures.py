@@ -1,4 +1,4 @@
-"""Make the pictures of README and docs: `python scripts/pictures.py phones | mixed | curve RUN`.
+"""Make the pictures of README and docs: `python scripts/pictures.py phones | mixed | curve RUN [--name NAME]`.
 
 `phones` draws screens of a simulated phone; `mixed` an episode with a tool and a phone, played by its oracle; `curve`
 takes the success chart out of a run's report, in Chromium.
@@ -180,7 +180,9 @@ def main() -> None:
     commands = parser.add_subparsers(dest="what", required=True)
     commands.add_parser("phones")
     commands.add_parser("mixed")
-    commands.add_parser("curve").add_argument("run", type=Path)
+    chart = commands.add_parser("curve")
+    chart.add_argument("run", type=Path)
+    chart.add_argument("--name", default="learning_curve", help="of the picture in docs/images")
     arguments = parser.parse_args()
     IMAGES.mkdir(parents=True, exist_ok=True)
     if arguments.what == "phones":
@@ -188,7 +190,7 @@ def main() -> None:
     elif arguments.what == "mixed":
         mixed(IMAGES / "mixed.png")
     else:
-        curve(arguments.run, IMAGES / "learning_curve.png")
+        curve(arguments.run, IMAGES / f"{arguments.name}.png")
 
 
 if __name__ == "__main__":

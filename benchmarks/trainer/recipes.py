@@ -30,7 +30,7 @@ WRONG: Final = (
     ("actor_rollout_ref.actor.optim.lrr=1", "close: actor_rollout_ref.actor.optim.lr"),
     ("rlfactory.turn_tokens=4000", "must be within 1..data.max_response_length"),
     ("rlfactory.service=null", "needs rlfactory.address"),
-    ("hardware=tpu", "hardware/tpu"),
+    ("hardware=tpu", "no hardware 'tpu'"),
     ("actor_rollout_ref.rollout.n=1", "an episode alone has nothing to be compared with"),
     ("trainer.nnodes=2", "needs a service that all of them reach"),
     ("data.train_batch_size=9", "must divide data.train_batch_size=9"),
