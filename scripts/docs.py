@@ -26,6 +26,7 @@ def main(site: Path) -> int:
     status = subprocess.run((sys.executable, "-m", *command), cwd=ROOT, env=quiet, check=False).returncode
     if status:
         return status
+    (site / "404.html").unlink(missing_ok=True)  # a server's page: its links begin at a root that a folder has not
     pages = sorted(site.rglob("*.html"))
     texts = {page: page.read_text(encoding="utf-8") for page in pages}
     loading = [page for page, text in texts.items() if LOADED.search(text) or DIAGRAMS in text]

@@ -24,6 +24,8 @@ from rlfactory.emulators.device.device import Image, ImageFormat, ImageSpec
 
 _PNG_LEVEL = 1
 """Screens are flat: higher levels take three times as long for a few per cent."""
+_WEBP_METHOD = 2
+"""Takes a third longer than 0, and the pictures a third less room."""
 
 STRIP_PX: Final = 128
 """Rows of a picture that are scaled and encoded together: a JPEG has a restart marker after each strip, so that a strip
@@ -83,7 +85,7 @@ def encode(pixels: np.ndarray[Any, Any], spec: ImageSpec) -> Image:
         if spec.format == "png":
             picture.save(file, "PNG", compress_level=_PNG_LEVEL)
         elif spec.format == "webp":
-            picture.save(file, "WEBP", quality=spec.quality, method=0)
+            picture.save(file, "WEBP", quality=spec.quality, method=_WEBP_METHOD)
         else:
             _save_jpeg(picture, file, spec)
         file.seek(0)

@@ -27,6 +27,7 @@ from rlfactory.envs.tasks.file import add_installed_tasks, add_tasks
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
+from rlfactory.user_code import line_of
 
 __all__ = ["OracleEpisode", "OracleStuck", "RecordedStep", "UiDriver", "play", "solve", "tasks_with"]
 
@@ -89,14 +90,19 @@ async def solve(
 
     Raises:
         UnknownName: the registry has no such task.
-        OracleStuck: the screen does not show what the oracle looks for, or the turns ran out.
+        OracleStuck: the screen does not show what the oracle looks for, the turns ran out, or it ended without `finish`
+            and so without success.
         InfrastructureError, EnvironmentFault: the episode is void.
     """
     drawn = (registry or default_registry()).draw(task, seed=seed, split=split)
+    driver = UiDriver(session)
     try:
-        await drawn.solve(UiDriver(session))
+        await drawn.solve(driver)
     except EpisodeOver as error:
         raise OracleStuck(f"the oracle of {task} wants another turn: {error}") from error
+    if driver.state is not EpisodeState.FINISHED and not driver.reward.success:
+        where = line_of(type(drawn).solve)
+        raise OracleStuck(f"the oracle of {task} ended without `await ui.finish()`, so it earns nothing ({where})")
 
 
 async def play(

@@ -14,7 +14,7 @@ from rlfactory.emulators.device.language import in_english
 from rlfactory.emulators.device.ui import Bounds, UiNode, from_xml
 from rlfactory.envs.api.coordinates import ScreenSize, from_device
 from rlfactory.envs.api.session import PlayableSession
-from rlfactory.envs.api.types import JSON, EpisodeState, Observation, Reward, ToolCall, ToolStatus
+from rlfactory.envs.api.types import JSON, EpisodeState, Observation, Reward, StepResult, ToolCall, ToolStatus
 
 MAX_SCROLLS: Final = 10
 MAX_SHOWN: Final = 40
@@ -54,6 +54,7 @@ class UiDriver:
         if session.observation.width_px and not session.options.with_tree:
             raise ValueError("an oracle needs the UI tree: reset the session with with_tree=True")
         self._session = session
+        self._state = EpisodeState.RUNNING
         self._tree: tuple[str, UiNode] | None = None
         self._began_wide = session.observation.width_px > session.observation.height_px
 
@@ -64,6 +65,11 @@ class UiDriver:
     @property
     def reward(self) -> Reward:
         return self._session.reward
+
+    @property
+    def state(self) -> EpisodeState:
+        """Whether the episode ended by one of these steps, and how."""
+        return self._state
 
     @property
     def tree(self) -> UiNode:
@@ -191,26 +197,31 @@ class UiDriver:
     # --- below -------------------------------------------------------------------------------------------------------
 
     async def _step(self, calls: Sequence[ToolCall]) -> list[str]:
-        result = await self._session.step(calls)
+        result = await self._take(calls)
         for _ in range(MAX_RETRIES):  # a network that comes and goes
             if {(each.status, each.name == "phone") for each in result.results} != {(ToolStatus.ERROR, False)}:
                 break
-            result = await self._session.step(calls)
-        await self._clear_the_way(result.state)
+            result = await self._take(calls)
+        await self._clear_the_way()
         for call, outcome in zip(calls, result.results, strict=True):
             if outcome.status is not ToolStatus.OK:
                 raise self._stuck(f"{call.name} {dict(call.arguments)} was {outcome.status}: {outcome.text}")
         return [outcome.text for outcome in result.results]
 
-    async def _clear_the_way(self, state: EpisodeState) -> None:
+    async def _take(self, calls: Sequence[ToolCall]) -> StepResult:
+        result = await self._session.step(calls)
+        self._state = result.state
+        return result
+
+    async def _clear_the_way(self) -> None:
         """Decline what others put over the app; wait for a page that still loads, and until the phone is upright."""
         for _ in range(MAX_INTERRUPTIONS):
-            if state is not EpisodeState.RUNNING or not self.observation.tree_xml:
+            if self._state is not EpisodeState.RUNNING or not self.observation.tree_xml:
                 return
             action = self._way_out()
             if action is None:
                 return
-            state = (await self._session.step([ToolCall(id="0", name="phone", arguments=action)])).state
+            await self._take([ToolCall(id="0", name="phone", arguments=action)])
 
     def _way_out(self) -> dict[str, JSON] | None:
         """Return what to do about a screen that is not the app's; None where it is."""

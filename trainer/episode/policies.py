@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from rlfactory.envs.api.coordinates import ScreenSize, frame_sides
 from rlfactory.envs.api.errors import TaskError, UnknownName
-from rlfactory.envs.api.types import JSON, SessionOptions, ToolCall
+from rlfactory.envs.api.types import JSON, ImageFormat, SessionOptions, ToolCall
 from rlfactory.envs.client.oracle import OracleStuck, solve, tasks_with
 from rlfactory.trainer.dialects import Dialect
 from rlfactory.trainer.episode.rollout import Conversation, converse
@@ -19,6 +19,8 @@ from rlfactory.trainer.episode.session import RecordedSession
 
 GENERATE_TIMEOUT_S: Final = 600.0
 """Of one turn, an endpoint's retries included."""
+UNSEEN: Final = SessionOptions(image_format=ImageFormat.WEBP, image_quality=60, max_pixels=500_000, multiple_px=2)
+"""Screenshots that no model sees, only people in the report: as small as they are shown there."""
 DEFAULT_PATCHES: Final = 640
 """Of a screenshot where nothing bounds its pixels: 592 tokens for a tall phone."""
 
@@ -57,7 +59,8 @@ class PolicyConfig:
     dialect: str = "qwen2_5_vl"
     """How an endpoint's model writes actions."""
     max_pixels: int | None = None
-    """Pixel budget of a screenshot; None: what the policy was trained with, or 640 patches for an endpoint."""
+    """Pixel budget of a screenshot; None: what the policy was trained with, 640 patches for an endpoint, and what a
+    report shows where no model sees any."""
     temperature: float = 0.0
     api_key: str = ""
     request_timeout_s: float = 120.0
@@ -66,15 +69,20 @@ class PolicyConfig:
     """Where the oracles of tasks are that do not ship with RLFactory."""
 
 
+def _unseen(max_pixels: int | None) -> SessionOptions:
+    """Return how sessions show screens that no model sees: small, or as models of this budget would see them."""
+    return UNSEEN if max_pixels is None else SessionOptions(max_pixels=max_pixels)
+
+
 class OraclePolicy(Policy):
     """The task's own solution, found among the tasks that ship with RLFactory and those of `task_files`."""
 
     name = "oracle"
-    options = SessionOptions(with_tree=True)
 
-    def __init__(self, task_files: Sequence[Path] = ()) -> None:
+    def __init__(self, task_files: Sequence[Path] = (), *, max_pixels: int | None = None) -> None:
         """Raises: TaskError: a file cannot be imported, or defines no task."""
         self._tasks = tasks_with(task_files)
+        self.options = replace(_unseen(max_pixels), with_tree=True)
 
     async def play(self, session: RecordedSession) -> None:
         spec = session.spec
@@ -93,10 +101,12 @@ class RandomPolicy(Policy):
     """Chance: uniform over the kinds of phone action, and over their places."""
 
     name = "random"
-    options = SessionOptions()
     texts = ("", "a", "42", "hello world", "Wi-Fi")
     keys = ("HOME", "BACK", "ENTER", "DEL", "APP_SWITCH", "MENU", "VOLUME_UP")
     kinds = ("tap", "double_tap", "long_press", "swipe", "drag", "type", "key", "wait", "finish")
+
+    def __init__(self, *, max_pixels: int | None = None) -> None:
+        self.options = _unseen(max_pixels)
 
     async def play(self, session: RecordedSession) -> None:
         rng = random.Random(session.spec.id)

@@ -42,7 +42,7 @@ def evaluation_view(result: Evaluation) -> RenderableType:
         lines += [regime_table(result), ""]
     lines.append(figures(result))
     if result.failures:
-        shown = [Text(f"  {line}", style="yellow", overflow="ellipsis", no_wrap=True) for line in result.failures]
+        shown = [Text(f"  {line}", style="yellow") for line in result.failures]
         lines += ["", *shown[:SHOWN_FAILURES]]
         if len(shown) > SHOWN_FAILURES:
             lines.append(f"  and {len(shown) - SHOWN_FAILURES} more; --json lists them")

@@ -16,6 +16,8 @@ from rlfactory.trainer.record.runlog import EpisodeRecord, ImageLink
 MAX_WIDTH_PX: Final = 480
 """The page's phone is 284 px wide; screens of twice as many pixels find enough."""
 QUALITY: Final = 60
+MAX_BYTES: Final = 20_000
+"""Of a picture in another format than WebP; larger ones become WebP, which takes half the room of a JPEG."""
 
 
 class Pictures:
@@ -44,7 +46,7 @@ def _data_uri(path: Path) -> str:
     try:
         data, kind = path.read_bytes(), path.suffix.removeprefix(".")
         with Image.open(io.BytesIO(data)) as picture:
-            if picture.width > MAX_WIDTH_PX:
+            if picture.width > MAX_WIDTH_PX or (kind != "webp" and len(data) > MAX_BYTES):
                 data, kind = _smaller(picture), "webp"
     except (OSError, SyntaxError):  # what Pillow raises for broken pictures
         return ""
@@ -52,7 +54,8 @@ def _data_uri(path: Path) -> str:
 
 
 def _smaller(picture: Image.Image) -> bytes:
-    size = (MAX_WIDTH_PX, round(picture.height * MAX_WIDTH_PX / picture.width))
+    width = min(picture.width, MAX_WIDTH_PX)
+    size = (width, round(picture.height * width / picture.width))
     picture.draft("RGB", size)  # a JPEG is decoded at about the size that is wanted
     out = io.BytesIO()
     picture.convert("RGB").resize(size, Image.Resampling.LANCZOS).save(out, "WEBP", quality=QUALITY)

@@ -63,8 +63,8 @@ def make_policy(spec: str, config: PolicyConfig) -> Policy:
     """
     kind, _, rest = spec.partition(":")
     makers: Mapping[str, Callable[[], Policy]] = {
-        "oracle": lambda: OraclePolicy(config.task_files),
-        "random": RandomPolicy,
+        "oracle": lambda: OraclePolicy(config.task_files, max_pixels=config.max_pixels),
+        "random": lambda: RandomPolicy(max_pixels=config.max_pixels),
         "openai": lambda: _openai(rest, config),
         "checkpoint": lambda: _checkpoint(rest, config),
     }

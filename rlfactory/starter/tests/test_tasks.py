@@ -14,8 +14,14 @@ from rlfactory.envs.client.oracle import play, tasks_with
 from rlfactory.envs.service.serve import tools_of_file
 from rlfactory.envs.service.server import ServerConfig, serving
 
+pytestmark = pytest.mark.anyio  # a plugin that is installed with RLFactory runs what is async
 HERE = Path(__file__).parents[1]
 TASKS = tasks_with([HERE / "tasks.py"])
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
 
 
 @pytest.fixture
