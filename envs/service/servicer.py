@@ -27,7 +27,7 @@ from rlfactory.envs.service.access_log import MAX_NAME_CHARS
 from rlfactory.envs.service.limits import Quotas
 from rlfactory.envs.service.manager import SessionManager
 from rlfactory.envs.service.services import TENANT
-from rlfactory.envs.service.step_stream import Pace, StepStream, UnderWay, Unwritten, Writer
+from rlfactory.envs.service.step_stream import LargePace, Pace, StepStream, UnderWay, Unwritten, Writer
 from rlfactory.envs.wire import convert, handshake
 from rlfactory.envs.wire.convert import Answer, parsed, serialized
 from rlfactory.envs.wire.faults import WATCHING, device_failure, to_bytes, to_status
@@ -154,7 +154,7 @@ class EnvService:
         """Of the tasks of a suite and split, serialized once."""
         self._unwritten_of: dict[str, Unwritten] = {}
         """By tenant: who does not read holds up no others."""
-        self._paces: defaultdict[str, Pace] = defaultdict(Pace)
+        self._paces: defaultdict[str, Pace] = defaultdict(partial(Pace, LargePace()))
         limits = {
             "calls": max_calls,
             "streams": self._max_streams,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import marshal
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -308,9 +309,12 @@ class Session:
         is_new = self._once.is_new(seq)
         if is_new:
             self.require_running()
-        # As it is written: Python takes 1, 1.0 and True for equal. As a digest: arguments may be large.
-        said = repr([(each.id, each.name, sorted(each.arguments.items()), each.unreadable) for each in calls])
-        fingerprint = hashlib.blake2b(said.encode()).digest()
+        # As it is written: Python takes 1, 1.0 and True for equal. As a digest: arguments may be large. The second
+        # version of marshal writes what is equal alike, and copies texts where `repr` looks at each character.
+        said = marshal.dumps(
+            [(each.id, each.name, sorted(each.arguments.items()), each.unreadable) for each in calls], 2
+        )
+        fingerprint = hashlib.blake2b(said).digest()
         if is_new:
             self._said_much = len(said) > CALL_BYTES
             self._memory.require_room(len(said) + len(calls) * self.episode.limits.max_output_chars)

@@ -33,6 +33,10 @@ MAX_WAITING_BYTES: Final = 16 << 20
 
 PART_OF_LARGE: Final = 0.75
 """Of the bytes under way: large requests leave the rest to small ones."""
+LARGE_BYTES_PER_S: Final = 8 << 20
+"""Of requests above `SMALL_BYTES` that begin, of all tenants: a megabyte takes some 10 ms of the event loop's time."""
+AT_ONCE_S: Final = 0.004
+"""So much of that may have been saved up."""
 STEPS_IN_ROUND: Final = 16
 BYTES_OF_STEP: Final = 2 << 10
 """That one of these has; a larger one counts for several, for reading it takes its time."""
@@ -107,45 +111,47 @@ class UnderWay:
     def __init__(self, max_bytes: int, max_of_tenant: int) -> None:
         self.bytes: Counter[str] = Counter()
         """By tenant."""
+        self._total = 0
         self._max_bytes = max_bytes
         self._max_of_tenant = max_of_tenant
 
     def hold(self, size_bytes: int) -> Held:
         """Count a request of so many bytes for a block, unless there are too many."""
         tenant = TENANT.get()
+        part = PART_OF_LARGE if size_bytes > SMALL_BYTES else 1
         refusal = None
-        if not self._fits(self.bytes[tenant], size_bytes, self._max_of_tenant):
+        if self.bytes[tenant] + size_bytes > part * self._max_of_tenant:
             refusal = LimitExceeded(
                 f"{self.bytes[tenant]} bytes of requests are under way, and this one has {size_bytes}; "
                 f"this tenant's quota of under_way_bytes is {self._max_of_tenant}"
             )
-        elif not self._fits(self.bytes.total(), size_bytes, self._max_bytes):
+        elif self._total + size_bytes > part * self._max_bytes:
             refusal = LimitExceeded(
-                f"{self.bytes.total()} bytes of requests are under way, and this one has {size_bytes}; "
+                f"{self._total} bytes of requests are under way, and this one has {size_bytes}; "
                 f"max_under_way_bytes is {self._max_bytes}"
             )
-        return Held(self.bytes, tenant, 0 if refusal else size_bytes, refusal)
+        return Held(self, tenant, 0 if refusal else size_bytes, refusal)
 
-    @staticmethod
-    def _fits(under_way_bytes: int, size_bytes: int, most: int) -> bool:
-        part = PART_OF_LARGE if size_bytes > SMALL_BYTES else 1
-        return under_way_bytes + size_bytes <= part * most
+    def count(self, tenant: str, size_bytes: int) -> None:
+        """Args: size_bytes: more than before; below 0: less."""
+        self.bytes[tenant] += size_bytes
+        self._total += size_bytes
 
 
 class Held:
     """A request that is counted until a block and all of its steps have ended: each of them begins and ends."""
 
-    def __init__(self, counted: Counter[str], tenant: str, size_bytes: int, refusal: LimitExceeded | None) -> None:
+    def __init__(self, under_way: UnderWay, tenant: str, size_bytes: int, refusal: LimitExceeded | None) -> None:
         self.refusal = refusal
         """Why nothing of it may be carried out; it is not counted then."""
-        self._counted = counted
+        self._under_way = under_way
         self._tenant = tenant
         self._size_bytes = size_bytes
         self._users = 0
 
     def __enter__(self) -> Self:
-        self._counted[self._tenant] += self._size_bytes
-        self.begin()
+        self._under_way.count(self._tenant, self._size_bytes)
+        self._users += 1
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -157,18 +163,40 @@ class Held:
     def end(self) -> None:
         self._users -= 1
         if not self._users:
-            self._counted[self._tenant] -= self._size_bytes
+            self._under_way.count(self._tenant, -self._size_bytes)
+
+
+class LargePace:
+    """Lets large requests begin one after the other, so many bytes a second: small ones have the rest of the time."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._next_s = 0.0
+        """By the loop's clock."""
+
+    async def turn(self, size_bytes: int) -> None:
+        """Wait until those before have had their time; who waits longest is next."""
+        loop = asyncio.get_running_loop()
+        async with self._turn:
+            await asyncio.sleep(self._next_s - loop.time())
+            self._next_s = max(self._next_s, loop.time() - AT_ONCE_S) + size_bytes / LARGE_BYTES_PER_S
 
 
 class Pace:
-    """Lets a tenant's streams begin a few steps in one round of the event loop: others have their turn in between."""
+    """Lets a tenant's calls begin a few steps in one round of the event loop: others have their turn in between."""
 
-    def __init__(self) -> None:
+    def __init__(self, large: LargePace) -> None:
+        """Args: large: of all tenants, which take turns: only one large request of each waits there."""
         self._begun = 0
         self._next = asyncio.Lock()
+        self._next_large = asyncio.Lock()
+        self._large = large
 
-    async def turn(self, size_bytes: int = 0) -> None:
+    async def turn(self, size_bytes: int = 0, *, refused: bool = False) -> None:
         """Wait for the next round if this one is full. Args: size_bytes: of the step, where it is not small."""
+        if size_bytes > SMALL_BYTES and not refused:
+            async with self._next_large:
+                await self._large.turn(size_bytes)
         cost = 1 + size_bytes // BYTES_OF_STEP
         self._begun += cost
         if self._begun > STEPS_IN_ROUND:
@@ -309,9 +337,10 @@ class StepStream:
                         del self._tasks[task]
                         task.cancel()
                 for each in request.steps:
-                    await self._pace.turn(each.ByteSize() if len(piece) > SMALL_BYTES else 0)
-                    too_large = self._too_large(each) if len(piece) > self._max_request_bytes else None
-                    await self._begin(each, held, held.refusal or too_large)
+                    size_bytes = each.ByteSize() if len(piece) > SMALL_BYTES else 0
+                    refusal = held.refusal or self._too_large(size_bytes)
+                    await self._pace.turn(size_bytes, refused=refusal is not None)
+                    await self._begin(each, held, refusal)
         return True
 
     async def _begin(self, numbered: pb.NumberedStep, held: Held, refusal: LimitExceeded | None) -> None:
@@ -325,9 +354,10 @@ class StepStream:
         held.begin()
         task.add_done_callback(partial(self._ended, held))
 
-    def _too_large(self, numbered: pb.NumberedStep) -> LimitExceeded | None:
-        size, limit = numbered.ByteSize(), self._max_request_bytes
-        return LimitExceeded(f"the step has {size} bytes; max_request_bytes is {limit}") if size > limit else None
+    def _too_large(self, size_bytes: int) -> LimitExceeded | None:
+        if size_bytes <= self._max_request_bytes:
+            return None
+        return LimitExceeded(f"the step has {size_bytes} bytes; max_request_bytes is {self._max_request_bytes}")
 
     def _ended(self, held: Held, task: asyncio.Task[Answer]) -> None:
         held.end()

@@ -7,10 +7,10 @@ import weakref
 import pytest
 
 from rlfactory.envs.api.errors import LimitExceeded, OutOfOrder, TaskError
-from rlfactory.envs.service import idempotency
+from rlfactory.envs.service import idempotency, step_stream
 from rlfactory.envs.service.idempotency import AtMostOnce, NamedRequests
 from rlfactory.envs.service.limits import share
-from rlfactory.envs.service.step_stream import Pace, Unwritten
+from rlfactory.envs.service.step_stream import LargePace, Pace, Unwritten
 from rlfactory.envs.service.watchdog import HELD_UP_S, Watchdog
 from rlfactory.envs.tools.runtime.fair_places import FairPlaces
 from rlfactory.envs.tools.sql.statement import bare
@@ -219,7 +219,7 @@ async def test_what_came_of_a_request_is_forgotten_when_its_client_is_done_with_
 
 
 async def test_large_steps_begin_in_rounds_of_their_own():
-    pace = Pace()
+    pace = Pace(LargePace())
     rounds = 0
 
     async def count():
@@ -233,9 +233,30 @@ async def test_large_steps_begin_in_rounds_of_their_own():
         await pace.turn()
     assert rounds == 0
     for _ in range(8):
-        await pace.turn(100_000)
+        await pace.turn(100_000, refused=True)
     counting.cancel()
     assert rounds >= 8
+
+
+async def test_large_steps_of_all_tenants_have_a_part_of_the_time_and_small_ones_do_not_wait_for_them():
+    shared = LargePace()
+    greedy, modest = Pace(shared), Pace(shared)
+    begun: list[str] = []
+
+    async def begin(pace: Pace, who: str) -> None:
+        await pace.turn(step_stream.LARGE_BYTES_PER_S // 50)
+        begun.append(who)
+
+    begun_s = time.monotonic()
+    asked = [asyncio.create_task(begin(greedy, "greedy")) for _ in range(10)]
+    await asyncio.sleep(0)
+    asked.append(asyncio.create_task(begin(modest, "modest")))
+    await greedy.turn()
+    await greedy.turn(1 << 20, refused=True)
+    assert len(begun) < 2
+    await asyncio.gather(*asked)
+    assert begun.index("modest") <= 2, "tenants take turns"
+    assert time.monotonic() - begun_s >= 10 / 50 - 2 * step_stream.AT_ONCE_S
 
 
 async def test_many_who_wait_for_a_place_cost_no_time_to_choose_from(eventually):

@@ -11,7 +11,7 @@ from rlfactory.envs.api.errors import InfrastructureError, OutOfOrder
 from rlfactory.envs.client import ClientConfig, RetryPolicy
 from rlfactory.envs.client.client import DEADLINE_SLACK_S
 from rlfactory.envs.service import step_stream
-from rlfactory.envs.service.step_stream import Pace, StepStream, UnderWay, Unwritten
+from rlfactory.envs.service.step_stream import LargePace, Pace, StepStream, UnderWay, Unwritten
 from rlfactory.envs.wire.convert import Answer, calls_to_pb
 from rlfactory.envs.wire.load import Load
 from rlfactory.envs.wire.stub import EnvServiceStub
@@ -145,7 +145,7 @@ async def test_an_idle_stream_keeps_nothing_of_what_it_read():
         max_request_bytes=1 << 20,
         under_way=UnderWay(1 << 20, 1 << 20),
         unwritten=Unwritten(1 << 20),
-        pace=Pace(),
+        pace=Pace(LargePace()),
         outage_grace_s=0.0,
         load=Load,
     )
