@@ -14,7 +14,7 @@ import json
 import random
 import time
 from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rlfactory.envs.api.errors import LimitExceeded
@@ -76,7 +76,7 @@ class Simulated(Connection):
         self._say()
 
     def _say(self) -> None:
-        self.load = replace(self.load, free=self.phones - self.lent, sessions=self.lent)
+        self.load = self.load._replace(free=self.phones - self.lent, sessions=self.lent)
 
 
 class Farm:

@@ -34,7 +34,7 @@ def part(
     name: str, *, kind: SpanKind = SpanKind.INTERNAL, **attributes: Attribute
 ) -> AbstractContextManager[trace.Span | None]:
     """Trace the block as a part of what is traced; do nothing where nothing is."""
-    if not _recording():
+    if not context.get_current() or not _recording():
         return _NOTHING
     return _TRACER.start_as_current_span(name, kind=kind, attributes=_dotted(attributes))
 

@@ -201,8 +201,9 @@ class EnvClient:
         if len(calls) > MOST_CALLS:
             raise LimitExceeded(f"a step of {len(calls)} calls; no service takes more than {MOST_CALLS}")
         request = pb.StepRequest(session=session, seq=seq, calls=convert.calls_to_pb(calls))
-        with tracing.part("envs.v1.EnvService/Step", kind=SpanKind.CLIENT, rpc__system="grpc"):
-            request.traceparent = tracing.carried()
+        with tracing.part("envs.v1.EnvService/Step", kind=SpanKind.CLIENT, rpc__system="grpc") as span:
+            if span is not None:
+                request.traceparent = tracing.carried()
             home = self._hosts.of(session)
             response = await home.call(
                 home.steps,

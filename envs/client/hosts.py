@@ -11,7 +11,6 @@ import contextlib
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from typing import Final, TypeVar
 
 from rlfactory.envs.api.errors import InfrastructureError, LimitExceeded, RLFactoryError, SessionNotFound
@@ -154,7 +153,7 @@ class Hosts:
                     return await begin(home, 0.0 if free else min(PATIENCE_S, max(left_s / 2, 0.0)))
             except LimitExceeded as error:
                 failure = error
-                home.load = replace(home.load, free=0)
+                home.load = home.load._replace(free=0)
                 if left_s <= 0:
                     raise
                 await asyncio.sleep(0 if free else random.uniform(0.0, 0.1))

@@ -242,7 +242,7 @@ class EnvService:
             return Load(free=room, sessions=sessions, draining=draining)
         lending, phones = manager.pool.lending, manager.pool.config.phones
         free = min(lending.free, room)
-        return Load(phones=phones, free=free, waiting=lending.waiting, sessions=sessions, draining=draining)
+        return Load(phones, free, lending.waiting, sessions, draining)
 
     async def _write(self, context: Context, data: bytes) -> None:
         try:
@@ -287,30 +287,26 @@ class EnvService:
 
     @_answers
     async def Step(self, request: pb.StepRequest, context: Context) -> None:  # noqa: N802
+        self._is_about(session=request.session)
         answer = await self._step(request)
         async with Writer(context.write, self._unwritten) as writer:
             await writer.write(answer.size_bytes, lambda: b"".join(answer.parts))  # repeats share bytes until then
 
     async def _step(self, request: pb.StepRequest) -> Answer:
-        self._is_about(session=request.session)
         limit = self._manager.limits.max_calls_per_step
         if len(request.calls) > limit:  # before they are read: that takes its time, on the event loop
             raise LimitExceeded(f"{len(request.calls)} calls in one step; max_calls_per_step is {limit}")
         calls = convert.calls_from_pb(request.calls)
         session, seq = request.session, request.seq
-        about: dict[str, tracing.Attribute] = {
-            "rpc__method": "Step",
-            "rl__session": session[:MAX_NAME_CHARS],
-            "rl__step": seq,
-        }
-        with tracing.served(STEP, request.traceparent, **about):
+        shown = session[:MAX_NAME_CHARS]
+        with tracing.served(STEP, request.traceparent, rpc__method="Step", rl__session=shown, rl__step=seq):
             stored, lease_expiry_s = await self._manager.step(session, seq, calls)
         data = stored.serialized or convert.step_to_pb(stored.result, with_bytes=stored.with_bytes).SerializeToString()
         if stored.answered:
             stored.serialized = data
         stored.answered = True
-        # Parts of a message that follow each other are merged by whoever reads it.
-        return Answer.of(data, pb.StepResponse(lease_expiry_s=lease_expiry_s).SerializeToString())
+        lease = convert.lease_bytes(lease_expiry_s)
+        return Answer((data, lease), len(data) + len(lease), failed=False)
 
     async def Steps(self, context: Context) -> None:  # noqa: N802
         limits = self._manager.limits
@@ -336,6 +332,7 @@ class EnvService:
         try:
             answer = await self._step(request)
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
+            self._is_about(session=request.session)
             failure = _ours(error, "Step")
             code, message, _ = to_status(failure)
             if failure.blame is Blame.CLIENT:

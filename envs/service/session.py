@@ -144,7 +144,7 @@ class Session:
         )
         self._judge = Judge(episode.task)
         self._rubric = episode.task.rubric() or episode.rubric
-        self._calls: tuple[PlayedCall, ...] = ()
+        self._calls: list[PlayedCall] = []
         self._memory = Memory(episode.remembered)
         """Of `_calls`, and of the last answer."""
         self._said_much = True
@@ -191,7 +191,7 @@ class Session:
         Raises: DeviceError: the phone failed, or it is not in the parent's state.
         """
         self._initial, self._now, self.reward = parent._initial, parent._now, parent.reward
-        self._calls = parent._calls
+        self._calls = list(parent._calls)
         self._memory.add(parent._memory.bytes)
         self._plan = parent._plan
         if self.phone is not None and self._observer is not None and parent._observer is not None:
@@ -309,12 +309,12 @@ class Session:
         is_new = self._once.is_new(seq)
         if is_new:
             self.require_running()
-        # As it is written: Python takes 1, 1.0 and True for equal. As a digest: arguments may be large. The second
-        # version of marshal writes what is equal alike, and copies texts where `repr` looks at each character.
+        # As it is written: Python takes 1, 1.0 and True for equal. As a digest where that is large. The second version
+        # of marshal writes what is equal alike, and copies texts where `repr` looks at each character.
         said = marshal.dumps(
             [(each.id, each.name, sorted(each.arguments.items()), each.unreadable) for each in calls], 2
         )
-        fingerprint = hashlib.blake2b(said).digest()
+        fingerprint = said if len(said) <= CALL_BYTES else hashlib.blake2b(said).digest()
         if is_new:
             self._said_much = len(said) > CALL_BYTES
             self._memory.require_room(len(said) + len(calls) * self.episode.limits.max_output_chars)
@@ -322,7 +322,7 @@ class Session:
 
     def _keep_calls(self, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> None:
         """Remember what was played, for verdicts; of what goes beyond a session's share, the beginning."""
-        answer = sum(sys.getsizeof(result.text) for result in results)
+        answer = sum(map(sys.getsizeof, [result.text for result in results]))
         kept = CALL_BYTES * len(calls) + answer
         if self._said_much:
             kept += sum(held_bytes([call.id, call.name, call.arguments]) for call in calls)
@@ -331,9 +331,8 @@ class Session:
             results = [replace(result, call_id="", text=result.text[:SHORT_CHARS]) for result in results]
             kept, answer = CALL_BYTES * len(calls), 2 * answer
         self._memory.add(kept, answer=answer)  # as it is, and as it is sent to those who ask again
-        self._calls += tuple(
-            PlayedCall(turn=self.turns, call=call, result=result) for call, result in zip(calls, results, strict=True)
-        )
+        for call, result in zip(calls, results, strict=True):
+            self._calls.append(PlayedCall(turn=self.turns, call=call, result=result))
 
     def require_running(self) -> None:
         """Raises: EpisodeOver: the episode has ended. RLFactoryError: it is void, for this reason."""
@@ -372,10 +371,11 @@ class Session:
         started = time.perf_counter()
         timeout_s = self.episode.options.step_timeout_s
         clock = self._notes.clock = PhoneClock()
-        results = await self._carry_out(calls, timeout_s * (1 - OBSERVE_SHARE))
+        carry_out = self._executor.run if self.turns + 1 not in self._plan.failing_turns else self._carry_out_offline
+        results = await carry_out(calls, timeout_s=timeout_s * (1 - OBSERVE_SHARE))
         self.turns += 1
-        if self._notes.ending is None:
-            await self._disturb(self._plan.after_turn.get(self.turns, ()), timeout_s)
+        if self._notes.ending is None and self.turns in self._plan.after_turn:
+            await self._disturb(self._plan.after_turn[self.turns], timeout_s)
         ran = time.perf_counter()
         self._keep_calls(calls, results)
         if self._notes.ending is not None:
@@ -397,10 +397,8 @@ class Session:
         )
         return self._played(results, timing)
 
-    async def _carry_out(self, calls: Sequence[ToolCall], timeout_s: float) -> tuple[ToolResult, ...]:
-        """Run the calls; those of tools beyond the phone do not get through in a turn without network."""
-        if self.turns + 1 not in self._plan.failing_turns:
-            return await self._executor.run(calls, timeout_s=timeout_s)
+    async def _carry_out_offline(self, calls: Sequence[ToolCall], *, timeout_s: float) -> tuple[ToolResult, ...]:
+        """Run the calls in a turn without network: those of tools beyond the phone do not get through."""
         through = [call for call in calls if call.name in ALWAYS_THERE]
         answers = iter(await self._executor.run(through, timeout_s=timeout_s))
         return tuple(

@@ -58,12 +58,12 @@ class Unwritten:
         self._max_bytes = max_bytes
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
-    async def hold(self, size_bytes: int) -> None:
-        """Count so many bytes until `release`. Raises: LimitExceeded: others are not read."""
+    def held(self, size_bytes: int) -> bool:
+        """Count so many bytes until `release`, if there is room for them at once; tell whether there is."""
         if self._waiting or not self._fits(size_bytes):
-            await self._wait(size_bytes)
-        else:
-            self.bytes += size_bytes
+            return False
+        self.bytes += size_bytes
+        return True
 
     def release(self, size_bytes: int) -> None:
         """Count them no more: they are written, or never will be."""
@@ -74,7 +74,8 @@ class Unwritten:
     def _fits(self, size_bytes: int) -> bool:
         return not self.bytes or self.bytes + size_bytes <= self._max_bytes
 
-    async def _wait(self, size_bytes: int) -> None:
+    async def wait(self, size_bytes: int) -> None:
+        """Wait for room, and count them until `release`. Raises: LimitExceeded: others are not read."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((size_bytes, turn))
         try:
@@ -116,7 +117,7 @@ class UnderWay:
         self._max_of_tenant = max_of_tenant
 
     def hold(self, size_bytes: int) -> Held:
-        """Count a request of so many bytes for a block, unless there are too many."""
+        """Count a request of so many bytes until its block ends, unless there are too many."""
         tenant = TENANT.get()
         part = PART_OF_LARGE if size_bytes > SMALL_BYTES else 1
         refusal = None
@@ -130,12 +131,15 @@ class UnderWay:
                 f"{self._total} bytes of requests are under way, and this one has {size_bytes}; "
                 f"max_under_way_bytes is {self._max_bytes}"
             )
-        return Held(self, tenant, 0 if refusal else size_bytes, refusal)
-
-    def count(self, tenant: str, size_bytes: int) -> None:
-        """Args: size_bytes: more than before; below 0: less."""
+        if refusal is not None:
+            size_bytes = 0
         self.bytes[tenant] += size_bytes
         self._total += size_bytes
+        return Held(self, tenant, size_bytes, refusal)
+
+    def let_go(self, tenant: str, size_bytes: int) -> None:
+        self.bytes[tenant] -= size_bytes
+        self._total -= size_bytes
 
 
 class Held:
@@ -147,11 +151,9 @@ class Held:
         self._under_way = under_way
         self._tenant = tenant
         self._size_bytes = size_bytes
-        self._users = 0
+        self._users = 1
 
     def __enter__(self) -> Self:
-        self._under_way.count(self._tenant, self._size_bytes)
-        self._users += 1
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -163,7 +165,7 @@ class Held:
     def end(self) -> None:
         self._users -= 1
         if not self._users:
-            self._under_way.count(self._tenant, -self._size_bytes)
+            self._under_way.let_go(self._tenant, self._size_bytes)
 
 
 class LargePace:
@@ -217,6 +219,7 @@ class Writer:
         self._began_s: float | None = None
         """When the transport was given what it has not taken yet, by the loop's clock."""
         self._patience = asyncio.timeout(None)
+        self._time = asyncio.get_running_loop().time
 
     async def __aenter__(self) -> Self:
         await self._patience.__aenter__()
@@ -234,9 +237,10 @@ class Writer:
 
     async def write(self, size_bytes: int, answer: Callable[[], Any]) -> None:
         """Write an answer of so many bytes when there is room for it. Raises: LimitExceeded: others do not read."""
-        await self._unwritten.hold(size_bytes)
+        if not self._unwritten.held(size_bytes):
+            await self._unwritten.wait(size_bytes)
         try:
-            self._began_s = asyncio.get_running_loop().time()
+            self._began_s = self._time()
             await self._write(answer())
             self._began_s = None
         finally:
@@ -273,7 +277,8 @@ class StepStream:
         """Args: outage_grace_s: how long steps go on when the stream has broken. load: of the service, just now."""
         self._answer = answer
         self._load = load
-        self._places = asyncio.Semaphore(max_under_way)
+        self._places = max_under_way
+        """That are free: a step has one until its outcome is written."""
         self._max_request_bytes = max_request_bytes
         self._under_way = under_way
         self._unwritten = unwritten
@@ -285,7 +290,8 @@ class StepStream:
         self._bytes = 0
         """Of `_answers`."""
         self._changed = asyncio.Event()
-        self._drained = asyncio.Event()
+        self._room = asyncio.Event()
+        """There is some, perhaps, for one more step."""
         self._reading: asyncio.Task[None] | None = None
 
     def end(self) -> None:
@@ -307,9 +313,10 @@ class StepStream:
                     self._changed.clear()
                     while self._answers:
                         batch, size_bytes = self._next_batch()
+                        self._room.set()
                         await writer.write(size_bytes, partial(outcomes, batch, self._load()))
-                        for _ in batch:
-                            self._places.release()
+                        self._places += len(batch)
+                        self._room.set()
             if not self._reading.cancelled():
                 self._reading.result()
         finally:
@@ -338,16 +345,16 @@ class StepStream:
                         task.cancel()
                 for each in request.steps:
                     size_bytes = each.ByteSize() if len(piece) > SMALL_BYTES else 0
-                    refusal = held.refusal or self._too_large(size_bytes)
+                    refusal = held.refusal or (self._too_large(size_bytes) if size_bytes else None)
                     await self._pace.turn(size_bytes, refused=refusal is not None)
-                    await self._begin(each, held, refusal)
+                    while not self._places or self._bytes > MAX_WAITING_BYTES:
+                        self._room.clear()
+                        await self._room.wait()
+                    self._begin(each, held, refusal)
         return True
 
-    async def _begin(self, numbered: pb.NumberedStep, held: Held, refusal: LimitExceeded | None) -> None:
-        await self._places.acquire()
-        while self._bytes > MAX_WAITING_BYTES:
-            self._drained.clear()
-            await self._drained.wait()
+    def _begin(self, numbered: pb.NumberedStep, held: Held, refusal: LimitExceeded | None) -> None:
+        self._places -= 1
         step = self._answer(numbered.step) if refusal is None else _refused(refusal)
         task = asyncio.create_task(step, name="step of a stream")
         self._tasks[task] = numbered.number
@@ -363,7 +370,8 @@ class StepStream:
         held.end()
         number = self._tasks.pop(task, None)
         if number is None:
-            self._places.release()
+            self._places += 1
+            self._room.set()
             return
         answer = (
             _failed(InfrastructureError("the step was cancelled in the service")) if task.cancelled() else task.result()
@@ -382,7 +390,6 @@ class StepStream:
             batch.append(self._answers.popleft())
             size += batch[-1][1].size_bytes
         self._bytes -= size
-        self._drained.set()
         return batch, size
 
 

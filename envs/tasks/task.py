@@ -49,7 +49,7 @@ class Outcome:
     answer: str
     turns: int = 0
     """Played so far."""
-    calls: tuple[PlayedCall, ...] = ()
+    calls: Sequence[PlayedCall] = ()
     """All calls so far, in order."""
     scores: Mapping[str, float] = field(default_factory=dict)
     """What `Task.verify` found out."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -60,7 +61,6 @@ SPLIT_FROM_PB: Final = {v: k for k, v in SPLIT_TO_PB.items()}
 # Fields that are called and typed alike on both sides.
 TASK: Final = ("name", "suite", "description", "max_turns")
 IMAGE: Final = ("data", "width_px", "height_px", "digest")
-LOAD: Final = ("phones", "free", "waiting", "sessions", "draining")
 OBSERVATION: Final = ("sequence", "tree_xml", "activity", "width_px", "height_px", "text")
 RESULT: Final = ("call_id", "name", "text", "duration_s")
 RESET: Final = (
@@ -83,6 +83,12 @@ TIMING: Final = ("act_s", "settle_s", "observe_s", "judge_s", "total_s")
 def same(source: object, names: Iterable[str]) -> dict[str, Any]:
     """Return these fields by name."""
     return {name: getattr(source, name) for name in names}
+
+
+def fill(message: Message, source: object, names: Iterable[str]) -> None:
+    """Set these fields of a message that is a part already: one that becomes a part later is copied by its bytes."""
+    for name in names:
+        setattr(message, name, getattr(source, name))
 
 
 _READ_JSON: Final = json.JSONDecoder().decode
@@ -213,7 +219,7 @@ def _json_of(call: ToolCall) -> str:
         return f"no JSON: {error}"
 
 
-def calls_from_pb(messages: Iterable[pb.ToolCall]) -> tuple[ToolCall, ...]:
+def calls_from_pb(messages: Sequence[pb.ToolCall]) -> tuple[ToolCall, ...]:
     """Return the calls; an empty id becomes the call's index. Arguments that are no JSON object mark it unreadable.
 
     So do those that bring what all say beyond what is read of a step.
@@ -221,10 +227,11 @@ def calls_from_pb(messages: Iterable[pb.ToolCall]) -> tuple[ToolCall, ...]:
     Raises: TaskError: two calls of the same id.
     """
     calls: list[ToolCall] = []
-    said = _Said()
-    for index, message in enumerate(messages):
-        calls.append(_call_from_pb(message, index, problem=said.problem_with(message.arguments_json)))
-    if len({call.id for call in calls}) < len(calls):
+    texts = [message.arguments_json for message in messages]
+    said = _Said() if sum(map(len, texts)) > MAX_VALUES else None  # so few characters hold no more values than that
+    for index, (message, text) in enumerate(zip(messages, texts, strict=True)):
+        calls.append(_call_from_pb(message, index, text, problem=said.problem_with(text) if said else ""))
+    if len(calls) > 1 and len({call.id for call in calls}) < len(calls):
         raise TaskError(f"call ids must differ within a step, got {', '.join(call.id for call in calls)}"[:500])
     return tuple(calls)
 
@@ -255,8 +262,8 @@ class _Said:
         return f"the arguments of this step hold more than {MAX_VALUES} values" if too_many else ""
 
 
-def _call_from_pb(message: pb.ToolCall, index: int, *, problem: str) -> ToolCall:
-    name, text = message.name[:MAX_NAME_CHARS], message.arguments_json
+def _call_from_pb(message: pb.ToolCall, index: int, text: str, *, problem: str) -> ToolCall:
+    name = message.name[:MAX_NAME_CHARS]
     arguments: Mapping[str, JSON] = {}
     unreadable = ""
     try:
@@ -272,7 +279,7 @@ def _json_object(text: str) -> Mapping[str, JSON]:
     """Raises: TaskError: not a JSON object."""
     try:
         # So many digits in a row cannot be where none of every so many characters is a digit.
-        read = _READ_BOUNDED if _DIGIT.search(text[MAX_DIGITS::MAX_DIGITS]) else _READ_JSON
+        read = _READ_BOUNDED if len(text) > MAX_DIGITS and _DIGIT.search(text[MAX_DIGITS::MAX_DIGITS]) else _READ_JSON
         value = read(text) if text else {}
     except (ValueError, RecursionError) as error:
         raise TaskError(f"arguments are not JSON: {error}") from None
@@ -307,11 +314,6 @@ def _is_shallow(value: JSON) -> bool:
     return False
 
 
-def result_to_pb(result: ToolResult) -> pb.ToolResult:
-    """Return the message of a call's result."""
-    return pb.ToolResult(**same(result, RESULT), status=STATUS_TO_PB[result.status])
-
-
 def result_from_pb(message: pb.ToolResult) -> ToolResult:
     """Return a call's result."""
     return ToolResult(**same(message, RESULT), status=_known(STATUS_FROM_PB, message.status, "tool status"))
@@ -320,12 +322,12 @@ def result_from_pb(message: pb.ToolResult) -> ToolResult:
 # --- observations ----------------------------------------------------------------------------------------------------
 
 
-def observation_to_pb(observation: Observation, *, with_bytes: bool = True) -> pb.Observation:
-    """Return the message of an observation; without the image's bytes when the client holds them already."""
-    image, message = observation.image, None
-    if image is not None:
-        message = pb.Image(**same(image, IMAGE if with_bytes else IMAGE[1:]), format=FORMAT_TO_PB[image.format])
-    return pb.Observation(**same(observation, OBSERVATION), image=message)
+def observation_to_pb(message: pb.Observation, observation: Observation, *, with_bytes: bool = True) -> None:
+    """Fill an observation's message; without the image's bytes when the client holds them already."""
+    fill(message, observation, OBSERVATION)
+    if observation.image is not None:
+        fill(message.image, observation.image, IMAGE if with_bytes else IMAGE[1:])
+        message.image.format = FORMAT_TO_PB[observation.image.format]
 
 
 def observation_from_pb(message: pb.Observation) -> Observation:
@@ -343,7 +345,9 @@ def observation_from_pb(message: pb.Observation) -> Observation:
 def reset_to_pb(result: ResetResult) -> pb.ResetResponse:
     """Return the message of a new session, image bytes included."""
     tools = [schema_to_pb(schema) for schema in result.tools]
-    return pb.ResetResponse(**same(result, RESET), tools=tools, observation=observation_to_pb(result.observation))
+    message = pb.ResetResponse(**same(result, RESET), tools=tools)
+    observation_to_pb(message.observation, result.observation)
+    return message
 
 
 def reset_from_pb(message: pb.ResetResponse) -> ResetResult:
@@ -354,15 +358,16 @@ def reset_from_pb(message: pb.ResetResponse) -> ResetResult:
 
 def step_to_pb(result: StepResult, *, with_bytes: bool) -> pb.StepResponse:
     """Return the message of a step, without its lease, which differs for each who asks."""
-    reward = result.reward
-    return pb.StepResponse(
-        results=[result_to_pb(each) for each in result.results],
-        observation=observation_to_pb(result.observation, with_bytes=with_bytes),
-        reward=pb.Reward(**same(reward, REWARD), parts=reward.parts, side_effects=reward.side_effects),
-        state=STATE_TO_PB[result.state],
-        timing=pb.Timing(**same(result.timing, TIMING)),
-        state_hash=result.state_hash,
-    )
+    message = pb.StepResponse(state=STATE_TO_PB[result.state], state_hash=result.state_hash)
+    for each in result.results:
+        called = message.results.add(status=STATUS_TO_PB[each.status])
+        fill(called, each, RESULT)
+    observation_to_pb(message.observation, result.observation, with_bytes=with_bytes)
+    fill(message.reward, result.reward, REWARD)
+    message.reward.parts.update(result.reward.parts)
+    message.reward.side_effects.extend(result.reward.side_effects)
+    fill(message.timing, result.timing, TIMING)
+    return message
 
 
 def step_from_pb(message: pb.StepResponse) -> StepResult:
@@ -402,19 +407,24 @@ class Answer(NamedTuple):
 def outcomes(answers: Sequence[tuple[int, Answer]], load: Load) -> bytes:
     """Return the StepsResponse of numbered answers, and how busy the service is after them."""
     pieces = [_load_bytes(load)]
-    for number, answer in answers:
-        head = _NUMBER + _varint(number) + (_STATUS if answer.failed else _RESPONSE) + _varint(answer.size_bytes)
-        pieces += (_OUTCOMES, _varint(len(head) + answer.size_bytes), head, *answer.parts)
+    for number, (parts, size_bytes, failed) in answers:
+        head = _NUMBER + _varint(number) + (_STATUS if failed else _RESPONSE) + _varint(size_bytes)
+        pieces += (_OUTCOMES, _varint(len(head) + size_bytes), head, *parts)
     return b"".join(pieces)
+
+
+def lease_bytes(expiry_s: float) -> bytes:
+    """Return a StepResponse of nothing but its lease. Messages that follow each other are merged by whoever reads."""
+    return _LEASE + _DOUBLE.pack(expiry_s)
 
 
 @functools.lru_cache
 def _load_bytes(load: Load) -> bytes:
-    return serialized(pb.StepsResponse(load=pb.Load(**same(load, LOAD))))
+    return serialized(pb.StepsResponse(load=pb.Load(**load._asdict())))
 
 
 def load_from_pb(message: pb.Load) -> Load:
-    return Load(**same(message, LOAD))
+    return Load(message.phones, message.free, message.waiting, message.sessions, message.draining)
 
 
 def parsed(kind: type[Message], data: bytes) -> Any:
@@ -440,16 +450,17 @@ def serialized(message: Message | bytes) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    out = b""
-    while value >= 128:
-        out += _BYTES[value & 127 | 128]
-        value >>= 7
-    return out + _BYTES[value]
+    if value < 128:
+        return _BYTES[value]
+    return _BYTES[value & 127 | 128] + _varint(value >> 7)
 
 
 _BYTES: Final = tuple(bytes((value,)) for value in range(256))
+_DOUBLE: Final = struct.Struct("<d")
+_FIXED_64: Final = 1
 _LENGTH_DELIMITED: Final = 2
 # The tags of fields, by their numbers.
+_LEASE: Final = _varint(pb.StepResponse.LEASE_EXPIRY_S_FIELD_NUMBER << 3 | _FIXED_64)
 _NUMBER: Final = _varint(pb.StepOutcome.NUMBER_FIELD_NUMBER << 3)
 _OUTCOMES: Final = _varint(pb.StepsResponse.OUTCOMES_FIELD_NUMBER << 3 | _LENGTH_DELIMITED)
 _RESPONSE: Final = _varint(pb.StepOutcome.RESPONSE_FIELD_NUMBER << 3 | _LENGTH_DELIMITED)

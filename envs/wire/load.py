@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 LOAD_KEY: Final = "rlfactory-load"
 """The trailing metadata's key; its value: the fields of `Load` as numbers, in their order, more of them in time."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Load:
+class Load(NamedTuple):
     """Of one service. Nothing is known of one that has not answered yet: it counts as free."""
 
     phones: int = 0
@@ -27,7 +25,7 @@ class Load:
 
 def load_out(load: Load) -> tuple[str, str]:
     """Return the metadata that says it."""
-    return LOAD_KEY, " ".join(map(str, astuple(load)))
+    return LOAD_KEY, " ".join(map(str, load))
 
 
 def load_in(metadata: Iterable[tuple[str, str | bytes]] | None) -> Load | None:
@@ -35,7 +33,7 @@ def load_in(metadata: Iterable[tuple[str, str | bytes]] | None) -> Load | None:
     for key, value in metadata or ():
         if key == LOAD_KEY and isinstance(value, str):
             numbers = value.split()
-            if len(numbers) >= len(astuple(Load())) and all(each.isdecimal() for each in numbers):
+            if len(numbers) >= len(Load._fields) and all(each.isdecimal() for each in numbers):
                 phones, free, waiting, sessions, draining = map(int, numbers[:5])
                 return Load(phones=phones, free=free, waiting=waiting, sessions=sessions, draining=draining)
     return None

@@ -22,8 +22,9 @@ class ToolMeter:
     statuses: dict[ToolStatus, Counter]
     events: dict[str, Counter]
     seconds: Histogram
-    running: Gauge
     waiting: Gauge
+    running: int = 0
+    """Calls under way."""
 
     def count(self, event: str) -> None:
         self.events[event].inc()
@@ -51,15 +52,16 @@ class ToolMetrics:
 
     def of(self, tool: str) -> ToolMeter:
         """Return the counters of one tool."""
-        meter = self.meters.get(tool)
-        if meter is None:
-            meter = self.meters[tool] = ToolMeter(
-                statuses={status: self._calls.labels(tool, status.value) for status in ToolStatus},
-                events={event: self._events.labels(tool, event) for event in EVENTS},
-                seconds=self._seconds.labels(tool),
-                running=self._running.labels(tool),
-                waiting=self._waiting.labels(tool),
-            )
+        known = self.meters.get(tool)
+        if known is not None:
+            return known
+        meter = self.meters[tool] = ToolMeter(
+            statuses={status: self._calls.labels(tool, status.value) for status in ToolStatus},
+            events={event: self._events.labels(tool, event) for event in EVENTS},
+            seconds=self._seconds.labels(tool),
+            waiting=self._waiting.labels(tool),
+        )
+        self._running.labels(tool).set_function(lambda: meter.running)
         return meter
 
     def figures(self) -> dict[str, dict[str, float]]:

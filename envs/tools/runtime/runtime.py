@@ -270,11 +270,11 @@ class ToolRuntime:
             if not job.placed and policy.timeout_s is not None:  # the tool's own timeout counts from its first place on
                 job.deadline_s = min(job.deadline_s, now_s + policy.timeout_s)
             job.placed = True
-            meter.running.inc()
+            meter.running += 1
             try:
                 return await self._outcome(job, min(job.deadline_s - now_s, policy.attempt_timeout_s or float("inf")))
             finally:
-                meter.running.dec()
+                meter.running -= 1
         except _NoPlace:
             waited_s = time.monotonic() - waiting_s
             return ToolStatus.TIMEOUT, f"not run: no place became free within {waited_s:.1f} seconds"

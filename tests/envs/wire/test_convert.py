@@ -65,11 +65,17 @@ def drawn(kind: Any, plain: dict[Any, st.SearchStrategy[Any]] = PLAIN) -> st.Sea
     return st.sampled_from(arguments or kind)  # words, or an enum
 
 
+def observation_message(observation: Observation, *, with_bytes: bool = True) -> pb.Observation:
+    message = pb.Observation()
+    convert.observation_to_pb(message, observation, with_bytes=with_bytes)
+    return message
+
+
 @pytest.mark.parametrize(
     ("values", "there_and_back"),
     [
         (drawn(SessionOptions, ABOVE_ZERO), lambda value: convert.options_from_pb(convert.options_to_pb(value))),
-        (drawn(Observation), lambda value: convert.observation_from_pb(convert.observation_to_pb(value))),
+        (drawn(Observation), lambda value: convert.observation_from_pb(observation_message(value))),
         (drawn(ResetResult), lambda value: convert.reset_from_pb(convert.reset_to_pb(value))),
         (drawn(TaskInfo), lambda value: convert.task_from_pb(convert.task_to_pb(value))),
         (drawn(StepResult), lambda value: convert.step_from_pb(convert.step_to_pb(value, with_bytes=True))),
@@ -92,7 +98,7 @@ def test_unset_options_are_the_defaults():
 
 def test_an_image_that_the_client_holds_travels_without_its_bytes():
     image = ImageRef(data=b"abc", format=ImageFormat.PNG, width_px=1, height_px=2, digest="d")
-    message = convert.observation_to_pb(Observation(sequence=1, image=image), with_bytes=False)
+    message = observation_message(Observation(sequence=1, image=image), with_bytes=False)
     back = convert.observation_from_pb(message).image
     assert (back.data, back.digest, back.format) == (b"", "d", ImageFormat.PNG)
 
