@@ -49,6 +49,7 @@ SYSTEM_ERRORS = {
     errno.EISDIR: "a folder is where a file should be",
     errno.EROFS: "the file system is read-only",
     errno.ENOENT: "no such file",
+    errno.EEXIST: "there is such a file or folder already",
     errno.EMFILE: "too many open files (see ulimit -n)",
 }
 

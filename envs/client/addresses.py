@@ -14,6 +14,7 @@ from rlfactory.envs.wire.trust import ClientTrust
 DNS: Final = "dns:///"
 ASK_AGAIN_S: Final = 5.0
 """How often a name is looked up again."""
+MAX_PORT: Final = 65_535
 
 Found = Mapping[str, Load | None]
 """By address what is known of each service's load; None: nothing new."""
@@ -42,8 +43,8 @@ class Fixed:
             raise TaskError("a client needs the address of at least one service")
         for address in addresses:
             host, _, port = address.rpartition(":")
-            if not host or not port.isdecimal():
-                raise TaskError(f"{address!r} is no address of a service: host:port")
+            if not host or "/" in host or not (port.isdecimal() and 0 < int(port) <= MAX_PORT):
+                raise TaskError(f"{address!r} is no address of a service: HOST:PORT, as in 127.0.0.1:7000")
         self._addresses = tuple(dict.fromkeys(addresses))
         self.several = len(self._addresses) > 1
 

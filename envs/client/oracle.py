@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rlfactory.envs.api.errors import EpisodeOver
+from rlfactory.envs.api.errors import EpisodeOver, RLFactoryError
 from rlfactory.envs.api.session import PlayableSession, SessionWrapper
 from rlfactory.envs.api.types import (
     EpisodeState,
@@ -27,7 +27,7 @@ from rlfactory.envs.tasks.file import add_installed_tasks, add_tasks
 from rlfactory.envs.tasks.registry import TaskRegistry
 from rlfactory.envs.tasks.suites import default_registry
 from rlfactory.envs.tasks.ui_driver import OracleStuck, UiDriver
-from rlfactory.user_code import line_of
+from rlfactory.user_code import line_of, told_with_line
 
 __all__ = ["OracleEpisode", "OracleStuck", "RecordedStep", "UiDriver", "play", "solve", "tasks_with"]
 
@@ -90,8 +90,8 @@ async def solve(
 
     Raises:
         UnknownName: the registry has no such task.
-        OracleStuck: the screen does not show what the oracle looks for, the turns ran out, or it ended without `finish`
-            and so without success.
+        OracleStuck: the screen does not show what the oracle looks for, the turns ran out, its code failed, or it ended
+            without `finish` and so without success.
         InfrastructureError, EnvironmentFault: the episode is void.
     """
     drawn = (registry or default_registry()).draw(task, seed=seed, split=split)
@@ -100,6 +100,10 @@ async def solve(
         await drawn.solve(driver)
     except EpisodeOver as error:
         raise OracleStuck(f"the oracle of {task} wants another turn: {error}") from error
+    except (OracleStuck, RLFactoryError):
+        raise
+    except Exception as error:
+        raise OracleStuck(f"the oracle of {task} failed: {told_with_line(error)}") from error
     if driver.state is not EpisodeState.FINISHED and not driver.reward.success:
         where = line_of(type(drawn).solve)
         raise OracleStuck(f"the oracle of {task} ended without `await ui.finish()`, so it earns nothing ({where})")

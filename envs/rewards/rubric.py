@@ -14,7 +14,7 @@ from typing import Final
 
 from rlfactory.emulators.device.state import Change, DeviceState, clock_set, diff, untouched
 from rlfactory.envs.api.types import Reward
-from rlfactory.envs.tasks.task import Outcome, Task
+from rlfactory.envs.tasks.task import Check, Outcome, Task
 from rlfactory.user_code import line_of
 
 MAX_SIDE_EFFECTS: Final = 50
@@ -52,7 +52,7 @@ class Judge:
     def verdict(self, outcome: Outcome) -> Verdict:
         """Return the verdict on the state as it is now."""
         checks = self._task.checks(outcome)
-        if not isinstance(checks, Sequence):
+        if not (isinstance(checks, Sequence) and all(isinstance(each, Check) for each in checks)):
             begun = line_of(self._task.checks)
             raise TypeError(f"{begun}: checks returns {checks!r}; a tuple is wanted: return (Check(..),)")
         side_effects = self.side_effects(outcome.initial, outcome.state)

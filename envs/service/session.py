@@ -249,7 +249,8 @@ class Session:
                 factory = own[name] if name in own else tools.get(name)
                 self._tools[name] = factory(context)
         except UnknownName as error:
-            raise EnvironmentFault(f"task {self.episode.key.task} asks for what is not there: {error}") from error
+            hint = "tools of a file come by --tools-file FILE, or serve --tools FILE"
+            raise EnvironmentFault(f"task {self.episode.key.task}: {error} ({hint})") from error
 
     async def _disturb(self, commands: Sequence[str], timeout_s: float) -> None:
         """Let something happen to the phone. What it changes is no damage: the episode began with it."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rlfactory.envs.api.errors import TaskError
+from rlfactory.envs.api.types import SPLITS
 from rlfactory.envs.api.user_code import import_file, installed
 from rlfactory.envs.tasks.android_world.checkout import AndroidWorld
 from rlfactory.envs.tasks.android_world.tasks import android_world_tasks
@@ -52,24 +53,29 @@ def add_installed_tasks(registry: TaskRegistry) -> None:
         _add(registry, [task], f"entry point rlfactory.tasks: {name}")
 
 
-def _mistake(task: type[Task]) -> str:
-    """Return what of a class is of another kind than `Task` has it, and would be told late or never; "": nothing."""
+def _mistakes(task: type[Task]) -> Iterator[str]:
+    """Yield what of a class is of another kind than `Task` has it, and would be told late or never."""
     for name in ("apps", "splits", "tools"):
         if isinstance(value := getattr(task, name), str):
-            return f"{name} is the text {value!r}; a tuple is wanted: ({value!r},)"
+            yield f"{name} is the text {value!r}; a tuple is wanted: ({value!r},)"
+    if not isinstance(getattr(task, "description", None), str):
+        yield 'it has no description; a line of text is wanted: description = ".."'
+    if unknown := [split for split in task.splits if split not in SPLITS]:
+        yield f"no split {unknown[0]!r}; there are: {', '.join(SPLITS)}"
+    if not isinstance(task.max_turns, int) or task.max_turns < 1:
+        yield f"max_turns is {task.max_turns!r}; a number of at least 1 is wanted"
     if inspect.isfunction(goal := inspect.getattr_static(task, "goal")):
-        return f"goal is a method; write @property above it ({line_of(goal)})"
+        yield f"goal is a method; write @property above it ({line_of(goal)})"
     if inspect.isfunction(sample := inspect.getattr_static(task, "sample")):
-        return f"sample needs @classmethod above it ({line_of(sample)})"
+        yield f"sample needs @classmethod above it ({line_of(sample)})"
     for name in ("setup", "verify", "solve"):
         if not inspect.iscoroutinefunction(function := getattr(task, name)):
-            return f"{name} has to be `async def` ({line_of(function)})"
-    return ""
+            yield f"{name} has to be `async def` ({line_of(function)})"
 
 
 def _add(registry: TaskRegistry, tasks: Iterable[type[Task]], source: str) -> None:
     for task in tasks:
-        if mistake := _mistake(task):
+        if mistake := next(_mistakes(task), ""):
             raise TaskError(f"{source}: task {task.__name__}: {mistake}")
         try:
             registry.add(task)

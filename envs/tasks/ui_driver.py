@@ -199,7 +199,8 @@ class UiDriver:
     async def _step(self, calls: Sequence[ToolCall]) -> list[str]:
         result = await self._take(calls)
         for _ in range(MAX_RETRIES):  # a network that comes and goes
-            if {(each.status, each.name == "phone") for each in result.results} != {(ToolStatus.ERROR, False)}:
+            failed = {(each.status, each.name == "phone") for each in result.results} == {(ToolStatus.ERROR, False)}
+            if not failed or self._state is not EpisodeState.RUNNING:
                 break
             result = await self._take(calls)
         await self._clear_the_way()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import assert_never
@@ -18,6 +19,7 @@ from rlfactory.envs.tools.qwen_agent import qwen_tool
 from rlfactory.envs.tools.registry import ToolRegistry
 from rlfactory.envs.tools.runtime.policy import DEFAULT_POLICY
 from rlfactory.envs.tools.tool import ToolFactory
+from rlfactory.user_code import line_of
 
 
 class Toolset(Registry[ToolFactory]):
@@ -63,8 +65,8 @@ async def open_tools(config: ToolsConfig, base: ToolRegistry) -> AsyncIterator[T
             factory = await _factory(stack, entry)
             try:
                 toolset.add(entry.name, factory)
-            except ValueError as error:
-                raise TaskError(str(error)) from None
+            except ValueError:
+                raise TaskError(f"there is a tool {entry.name!r} already; give that of the file another name") from None
         _refuse_duplicates(toolset, servers)
         yield toolset
 
@@ -105,7 +107,8 @@ def _of_function(entry: ToolEntry, source: FunctionSource) -> ToolFactory:
             options=source.options,
         )
     except ValueError as error:
-        raise TaskError(f"tool {entry.name!r}: {error}") from None
+        where = f" ({line_of(source.subject)})" if inspect.isfunction(source.subject) else ""
+        raise TaskError(f"tool {entry.name!r}: {error}{where}") from None
 
 
 def _refuse_duplicates(toolset: Toolset, servers: Sequence[McpServer]) -> None:

@@ -71,21 +71,31 @@ class Endless(Mine):
 
     async def solve(self, ui):
         await ui.key("HOME")
+
+
+class Unknown(Mine):
+    name = "mine.unknown"
+
+    async def solve(self, ui):
+        await ui.click("Start")
 """
 
 
 async def test_tasks_of_a_file_have_their_oracle(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(OWN_TASK)
-    asked = ("eval", "--policy", "oracle", "--episodes", "2")
+    asked = ("eval", "--policy", "oracle", "--episodes", "3")
     result = rlfactory_json(*asked, "--tasks-file", str(path))
     assert {each["task"]: (each["episodes"], each["success"]) for each in result["tasks"]} == {
         "mine.timer": (1, 1.0),
         "mine.endless": (1, 0.0),
+        "mine.unknown": (1, 0.0),
     }
-    assert result["failures"] == [
+    assert sorted(result["failures"]) == [
         "mine.endless-0-0: oracle stuck: the oracle of mine.endless ended without `await ui.finish()`, so it earns "
-        f"nothing ({path}:13)"
+        f"nothing ({path}:13)",
+        f"mine.unknown-0-0: oracle stuck: the oracle of mine.unknown failed: {path}:21: AttributeError: 'UiDriver' "
+        "object has no attribute 'click'",
     ]
     async with local_service(replace(SMALL, task_files=(path,))) as service, EnvClient(service.address) as client:
         with pytest.raises(TaskError, match=r"the oracle of 'mine\.timer' is not known here.*--tasks-file FILE"):

@@ -34,10 +34,12 @@ def get_dialect(name: str) -> Dialect:
 
     Raises:
         UnknownName: there is none; the message lists close names.
-        TaskError: the file cannot be imported, or what it names is no dialect.
+        TaskError: the file cannot be imported, or what is named of it is no dialect, or nothing is.
     """
     if found := DIALECTS.get(name):
         return found
+    if name.endswith(".py"):
+        raise TaskError(f"dialect {name!r} is a file; say which dialect of it: {name}:NAME")
     if ".py:" in name:
         dialect = import_name(name)
     else:

@@ -211,7 +211,9 @@ async def test_a_name_stands_for_all_its_addresses():
             pass
 
 
-@pytest.mark.parametrize("address", ["", "host", "host:port", [], ["127.0.0.1:1", "x"], "dns:///host"])
+@pytest.mark.parametrize(
+    "address", ["", "host", "host:port", "http://host:1", "host:99999", [], ["127.0.0.1:1", "x"], "dns:///host"]
+)
 def test_what_is_no_address_is_said(address):
     with pytest.raises(TaskError, match=r"no address|needs the address|names no service"):
         EnvClient(address)

@@ -104,11 +104,12 @@ def test_a_text_that_begins_like_a_record_is_shown_as_it_is() -> None:
     assert Judge(TwoSwitches()).side_effects(before, after) == ("app/p/note: {a -> [b",)
 
 
-def test_one_check_in_place_of_a_tuple_is_told_with_its_line() -> None:
+@pytest.mark.parametrize("returned", [Check(name="one", holds=True), True, [True]])
+def test_what_is_no_tuple_of_checks_is_told_with_its_line(returned: object) -> None:
     class One(TwoSwitches):
         def checks(self, outcome: Outcome) -> Sequence[Check]:
-            return Check(name="one", holds=True)  # type: ignore[return-value]
+            return returned  # type: ignore[return-value]
 
     outcome = Outcome(state=INITIAL, initial=INITIAL, finished=True, claimed_success=True, answer="")
-    with pytest.raises(TypeError, match=r"test_rewards\.py:\d+: checks returns Check.*a tuple is wanted"):
+    with pytest.raises(TypeError, match=r"test_rewards\.py:\d+: checks returns .*a tuple is wanted"):
         Judge(One()).verdict(outcome)
