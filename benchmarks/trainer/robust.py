@@ -51,7 +51,7 @@ def measure(steps: int = STEPS, *overrides: str) -> dict[str, Any]:
             taught = ("rlfactory.tiny_model=null", "rlfactory.warm_start=null", "trainer.val_before_train=false")
             faultless = []
             for seed in FAULTLESS_SEEDS:
-                asked = [f"rlfactory.seed={seed}", *taught, f"actor_rollout_ref.model.path={log.model}", *served]
+                asked = [*served, f"rlfactory.seed={seed}", *taught, f"actor_rollout_ref.model.path={log.model}"]
                 run("tiny_phone", asked, runs=runs, name=f"faultless{seed}", progress=shown)
                 faultless.append(RunLog(runs / f"faultless{seed}").steps())
         learnt = figures(summary, log.steps(), list(read_outcomes(log.folder)))
