@@ -254,7 +254,7 @@ async def test_large_steps_of_all_tenants_have_a_part_of_the_time_and_small_ones
     asked.append(asyncio.create_task(begin(modest, "modest")))
     await greedy.turn()
     await greedy.turn(1 << 20, refused=True)
-    assert len(begun) < 2
+    assert len(begun) < len(asked)
     await asyncio.gather(*asked)
     assert begun.index("modest") <= 2, "tenants take turns"
     assert time.monotonic() - begun_s >= 10 / 50 - 2 * step_stream.AT_ONCE_S
