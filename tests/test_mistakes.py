@@ -96,6 +96,19 @@ RECIPES = [
     ("train ./base_recipe.yaml", r"tiny_fone"),
     ("train trainer.total_steps=3", r"'trainer\.total_steps'.*total_training_steps"),
     ("train tiny_phone rlfactory.dialect", r"'rlfactory\.dialect' is not key=value"),
+    (
+        "train tiny_phone trainer.total_training_steps=two",
+        r"total_training_steps is 'two'; a whole number of at least 0",
+    ),
+    ("train tiny_phone rlfactory.service.phones=eight", r"rlfactory\.service\.phones is 'eight'; a whole number"),
+    (
+        "train tiny_phone data.train_batch_size=0",
+        r"data\.train_batch_size is 0; a whole number of at least 1 is wanted",
+    ),
+    (
+        "train tiny_phone data.episodes.tasks=tiny.wifi",
+        r"data\.episodes\.tasks is the text 'tiny\.wifi'; a list is wanted",
+    ),
     ("train --resume --name gone", r"no run to resume in runs/gone"),
 ]
 

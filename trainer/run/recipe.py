@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 from hydra import compose, initialize_config_dir
@@ -29,6 +29,17 @@ SMOLLM2 = "HuggingFaceTB/SmolLM2-135M-Instruct"
 """The one pretrained model that a run can make by itself."""
 CONFIGS = Path(__file__).parents[1] / "configs"
 _NOT_RECIPES = frozenset({"base", "agent_loops"})
+
+WHOLE_NUMBERS: Final = {
+    "rlfactory.service.phones": 0,
+    "trainer.total_training_steps": 0,
+    "data.train_batch_size": 1,
+    "data.val_batch_size": 1,
+    "actor_rollout_ref.rollout.n": 1,
+}
+"""Keys of a recipe that newcomers change, and the least that each may be."""
+LISTS: Final = ("rlfactory.service.tasks", "rlfactory.service.apps", "data.episodes.tasks")
+"""Keys where one name without brackets is easily written."""
 
 
 def recipe_names() -> list[str]:
@@ -110,6 +121,14 @@ def override_recipe(config: DictConfig, overrides: Sequence[str]) -> None:
 
 
 def _check_values(config: DictConfig) -> None:
+    for key, least in WHOLE_NUMBERS.items():
+        value = OmegaConf.select(config, key, throw_on_resolution_failure=False)
+        if value is not None and not (isinstance(value, int) and value >= least):
+            raise TaskError(f"{key} is {value!r}; a whole number of at least {least} is wanted")
+    for key in LISTS:
+        value = OmegaConf.select(config, key, throw_on_resolution_failure=False)
+        if isinstance(value, str):
+            raise TaskError(f"{key} is the text {value!r}; a list is wanted: [{value}]")
     _check_warm_start(config.rlfactory)
     check_limits(config)
 
