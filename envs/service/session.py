@@ -333,7 +333,7 @@ class Session:
             kept, answer = CALL_BYTES * len(calls), 2 * answer
         self._memory.add(kept, answer=answer)  # as it is, and as it is sent to those who ask again
         for call, result in zip(calls, results, strict=True):
-            self._calls.append(PlayedCall(turn=self.turns, call=call, result=result))
+            self._calls.append(PlayedCall(self.turns, call, result))
 
     def require_running(self) -> None:
         """Raises: EpisodeOver: the episode has ended. RLFactoryError: it is void, for this reason."""

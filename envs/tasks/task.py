@@ -11,7 +11,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, TypeVar
 
 from rlfactory.emulators.device.device import Device
 from rlfactory.emulators.device.state import DeviceState
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from rlfactory.envs.tools.tool import ToolFactory
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PlayedCall:
+class PlayedCall(NamedTuple):
     """One call of the agent, and what came of it."""
 
     turn: int

@@ -91,7 +91,7 @@ def fill(message: Message, source: object, names: Iterable[str]) -> None:
         setattr(message, name, getattr(source, name))
 
 
-_READ_JSON: Final = json.JSONDecoder().decode
+_DECODER: Final = json.JSONDecoder()
 MAX_ARGUMENTS_BYTES: Final = 1 << 20
 """Of one step. Longer ones are cut by clients, and rejected as the model's mistake."""
 TOO_LONG: Final = f" (longer than {MAX_ARGUMENTS_BYTES} bytes, the calls of a step are cut)"
@@ -279,8 +279,10 @@ def _json_object(text: str) -> Mapping[str, JSON]:
     """Raises: TaskError: not a JSON object."""
     try:
         # So many digits in a row cannot be where none of every so many characters is a digit.
-        read = _READ_BOUNDED if len(text) > MAX_DIGITS and _DIGIT.search(text[MAX_DIGITS::MAX_DIGITS]) else _READ_JSON
-        value = read(text) if text else {}
+        decoder = _BOUNDED if len(text) > MAX_DIGITS and _DIGIT.search(text[MAX_DIGITS::MAX_DIGITS]) else _DECODER
+        value, end = decoder.raw_decode(text) if text[:1] == "{" else ({}, 0)
+        if end < len(text):  # something before or after it, be it white space
+            value = decoder.decode(text)
     except (ValueError, RecursionError) as error:
         raise TaskError(f"arguments are not JSON: {error}") from None
     if not isinstance(value, dict):
@@ -296,7 +298,7 @@ def _bounded_int(digits: str) -> int:
     return int(digits)
 
 
-_READ_BOUNDED: Final = json.JSONDecoder(parse_int=_bounded_int).decode
+_BOUNDED: Final = json.JSONDecoder(parse_int=_bounded_int)
 
 
 def _is_shallow(value: JSON) -> bool:
