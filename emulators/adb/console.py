@@ -64,7 +64,7 @@ class EmulatorConsole:
             raise DeviceLost(f"{where} does not answer ({error})") from error
         try:
             yield reader, writer
-        except ConnectionError as error:
+        except OSError as error:
             raise DeviceLost(f"{where} went away ({error!r})") from error
         finally:
             writer.close()

@@ -90,9 +90,12 @@ class Keeper:
             await self._start()
             self._tell_tried("")
             reason = await self._serve()
-        except DeviceError as error:
+        except Exception as error:
+            surprising = not isinstance(error, DeviceError)
+            if surprising and not self.tried.done():
+                raise  # it cannot have worked: whoever enters the pool is told
             slot.last_error = str(error) or type(error).__name__
-            log.warning("phone quarantined: %s", slot.last_error)
+            log.warning("phone quarantined: %s", slot.last_error, exc_info=surprising)
             self._tell_tried(slot.last_error)
         else:
             log.info("phone %s is replaced: %s", self._serial, reason)
@@ -125,7 +128,7 @@ class Keeper:
                 slot.host = self._source.host(slot.device)
                 slot.golden = await slot.device.save_snapshot(timeout_s=timeout_s)
                 slot.golden_digest = digest(await slot.device.state(timeout_s=timeout_s))
-            except DeviceError:
+            except Exception:
                 self._metrics.start_failures.inc()
                 raise
             finally:
@@ -250,12 +253,12 @@ class Keeper:
             return
         slot.state = PhoneState.QUARANTINED
         if golden is not None:
-            with contextlib.suppress(DeviceError):
+            with contextlib.suppress(Exception):  # it goes with the phone
                 await device.delete_snapshot(golden, timeout_s=self._config.probe_timeout_s)
         try:
             await self._source.stop(device)
-        except DeviceError as error:
-            log.warning("could not stop a phone: %s", error)
+        except Exception as error:
+            log.warning("could not stop a phone: %s", error, exc_info=not isinstance(error, DeviceError))
 
     @property
     def _serial(self) -> str:

@@ -369,7 +369,7 @@ class DockerEngine:
 
     def _remove_network(self, network: str) -> None:
         with contextlib.suppress(NotFound):
-            for container in self._api.inspect_network(network)["Containers"]:
+            for container in self._api.inspect_network(network)["Containers"] or ():
                 with contextlib.suppress(NotFound):
                     self._api.disconnect_container_from_network(container, network, force=True)
             self._api.remove_network(network)

@@ -18,7 +18,7 @@ def queue_is(pool: Pool, length: int) -> bool:
     return pool.waiting == length
 
 
-from tests.emulators.pool.troubled import TroubledSource, config
+from tests.emulators.pool.troubled import T, TroubledSource, config
 
 
 async def test_a_phone_comes_back_golden_whatever_was_done_to_it() -> None:
@@ -101,6 +101,26 @@ async def test_a_phone_that_does_not_reset_is_quarantined() -> None:
         async with pool.lease(timeout_s=5) as lease:
             assert lease.device is not first
         assert "golden state" in pool.status()[0].last_error
+
+
+@pytest.mark.parametrize("call", ["start", "stop", "reconnect", "memory_bytes"])
+async def test_whatever_a_source_raises_no_place_of_the_pool_is_lost(call: str, monkeypatch) -> None:
+    source = TroubledSource()
+    async with Pool(source, config(1)) as pool:
+        lease = await pool.acquire(timeout_s=T)
+        plain = getattr(source, call)
+        raised: list[OSError] = []
+
+        async def surprise(*arguments: object) -> object:
+            if not raised:
+                raised.append(OSError(113, "No route to host"))
+                raise raised[0]
+            return await plain(*arguments)
+
+        monkeypatch.setattr(source, call, surprise)
+        pool.release(lease, problem="it went away", fatal=call != "reconnect")
+        async with pool.lease(timeout_s=T):
+            assert raised
 
 
 async def test_a_pool_without_any_phone_says_why() -> None:
